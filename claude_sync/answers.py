@@ -1,0 +1,291 @@
+"""
+Turn: a question in flight. Answer: its outcome, a string with more to it.
+
+::
+
+    process -> lines -> messages -> dispatch -> handlers -> [turn]
+
+A :class:`Turn` is a future. The dispatcher collects into it what belongs to it
+and completes it when every handler of the turn has run. Decisions taken here
+and nowhere else: what the text of an answer is, and what belongs to it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
+
+from .blocks import ToolResult, ToolUse
+from .errors import AskTimeout, UsageError
+from .messages import Assistant, Result, User
+from .pieces import Piece, Text, Thinking
+from .protocol.costs import Usage
+from .protocol.outcomes import INTERRUPTED_TEXT, command_output
+
+if TYPE_CHECKING:
+    from .protocol.turns import Entry
+    from .runtime.engine import Engine
+    from .runtime.timers import Timer
+
+__all__ = ["Answer", "Turn"]
+
+
+class Answer(str):
+    """
+    What Claude answered. It prints, splits and compares like any string.
+
+    Attributes:
+        text: The same as the string itself, as a plain ``str``.
+        data: The typed answer, where ``returns=`` asked for one; else None.
+        result: The CLI's :class:`Result` message; None for an incomplete answer.
+        messages: Every message of the turn, complete ones only, in order.
+        tool_uses: Pairs of each :class:`ToolUse` and its :class:`ToolResult` (or None).
+        thinking: What Claude thought aloud.
+        cost_usd: What this turn cost, as the CLI reports it.
+        total_cost_usd: What this client has cost so far.
+        usage: Token counts of this turn.
+        model_usage: The CLI's running totals by model.
+        duration_ms, num_turns, session_id, stop_reason, permission_denials: As reported.
+        is_error: Whether the turn failed, for calls with ``raise_on_error=False``.
+
+    """
+
+    data: Any = None
+    result: Optional[Result] = None
+    messages: Tuple[Any, ...] = ()
+    tool_uses: Tuple[Tuple[ToolUse, Optional[ToolResult]], ...] = ()
+    thinking: str = ""
+    cost_usd: float = 0.0
+    total_cost_usd: float = 0.0
+    usage: Usage = Usage()
+    model_usage: Dict[str, Any] = {}  # noqa: RUF012 (read only; real answers get their own)
+    duration_ms: int = 0
+    num_turns: int = 0
+    session_id: Optional[str] = None
+    stop_reason: Optional[str] = None
+    permission_denials: Tuple[Any, ...] = ()
+    is_error: bool = False
+
+    @property
+    def text(self) -> str:
+        """The answer as a plain string."""
+        return str.__str__(self)
+
+    def _repr_markdown_(self) -> str:
+        return str.__str__(self)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f'<div style="white-space: pre-wrap">{html.escape(self)}</div>'
+
+
+class Turn(Future):  # type: ignore[type-arg]
+    """
+    A question in flight; its result is the :class:`Answer`.
+
+    It is a ``concurrent.futures.Future``, so ``wait``, ``as_completed`` and
+    ``asyncio.wrap_future`` work. Made by ``client.submit`` and ``client.stream``;
+    only the latter buffers what arrives, for iterating::
+
+        with client.stream("Tell me a story") as turn:
+            for text in turn:
+                print(text, end="")
+
+    Attributes:
+        prompt: What was asked.
+        timeout, idle_timeout: As given.
+
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        prompt: Any,
+        *,
+        timeout: Optional[float] = None,
+        idle_timeout: Optional[float] = None,
+        raise_on_error: bool = True,
+        buffered: bool = False,
+    ) -> None:
+        super().__init__()
+        self._engine = engine
+        self.prompt = prompt
+        self.timeout = timeout
+        self.idle_timeout = idle_timeout
+        self.raise_on_error = raise_on_error
+        self._entry: Optional[Entry] = None
+        self._data = b""
+        self._timers: List[Timer] = []
+        # Why it is being stopped: raised instead of TurnInterrupted when it ends.
+        self._stopping: Optional[Exception] = None
+        self._interrupted = False
+        # How many threads wait for it, under post="caller".
+        self._callers = 0
+        self._handler_error: Optional[BaseException] = None
+        self._answer: Optional[Answer] = None
+        self._buffer: Optional[Deque[Any]] = deque() if buffered else None
+        self._forget()
+
+    # What a program calls.
+
+    def result(self, timeout: Optional[float] = None) -> Answer:
+        """
+        Wait for the answer.
+
+        Raises what went wrong with the turn; after *timeout* seconds AskTimeout,
+        without interrupting anything.
+        """
+        self._engine.wait_for_turn(self, timeout, "turn.result")
+        answer: Answer = super().result(0)
+        return answer
+
+    def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
+        """Wait as :meth:`result` does; return the error instead of raising it."""
+        self._engine.wait_for_turn(self, timeout, "turn.exception")
+        return super().exception(0)
+
+    def cancel(self) -> bool:
+        """
+        Stop it. Still queued: withdrawn, True. Running: interrupted, False, and
+        ``result()`` raises TurnInterrupted. Finished: nothing happens, False.
+        """
+        return self._engine.cancel(self)
+
+    def add_done_callback(self, function: Callable[[Turn], object]) -> None:
+        """Call *function* with this turn when it is done, as a handler is called."""
+        super().add_done_callback(lambda _: self._engine.call_back(function, self))
+
+    @property
+    def text(self) -> str:
+        """The text of the turn so far."""
+        return "".join(self._texts)
+
+    def __enter__(self) -> Turn:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Leaving the block early interrupts the turn."""
+        if not self.done():
+            self.cancel()
+
+    def __iter__(self) -> Iterator[Text]:
+        """The pieces of text, as they arrive, until the turn is done."""
+        for event in self.events():
+            if isinstance(event, Text) and event.parent_tool_use_id is None:
+                yield event
+
+    def events(self) -> Iterator[Any]:
+        """Everything that handlers would see of this turn, in order, until it is done."""
+        buffer = self._buffer
+        if buffer is None:
+            raise UsageError(
+                "this turn does not keep its events. Make it with client.stream(...) instead "
+                "of submit() to iterate over it."
+            )
+        while True:
+            while buffer:
+                yield buffer.popleft()
+            if self.done():
+                # The last event is buffered before the turn is done: look once more.
+                while buffer:
+                    yield buffer.popleft()
+                break
+            self._engine.wait_for_turn(self, None, "iterating over a turn", until=buffer.__len__)
+        if not self.cancelled():
+            error = super().exception(0)
+            if error is not None:
+                raise error
+
+    # What the dispatcher calls. Nothing below takes a lock: one thread at a time dispatches.
+
+    def _forget(self) -> None:
+        """What was collected belongs to another turn after all."""
+        self._messages: List[Any] = []
+        self._texts: List[str] = []
+        self._thinking: List[str] = []
+        self._tool_uses: Dict[str, ToolUse] = {}
+        self._tool_results: Dict[str, ToolResult] = {}
+        self._last_text = ""
+        self._assistant_error: Optional[str] = None
+        self._command_output: Optional[str] = None
+
+    def _owns(self, parent_tool_use_id: Optional[str]) -> bool:
+        """Whether a message below that tool use belongs here, and not to an older turn's agent."""
+        return parent_tool_use_id is None or parent_tool_use_id in self._tool_uses
+
+    def _piece(self, piece: Piece) -> None:
+        if piece.parent_tool_use_id is None:
+            (self._thinking if isinstance(piece, Thinking) else self._texts).append(piece)
+
+    def _collect(self, message: Any) -> None:
+        """Keep a complete message, and what an answer needs of it."""
+        if not self._owns(message.parent_tool_use_id):
+            return
+        self._messages.append(message)
+        if isinstance(message, Assistant):
+            if message.error:
+                self._assistant_error = message.error
+            if message.parent_tool_use_id is None and message.text:
+                self._last_text = message.text
+        elif isinstance(message, User) and message.parent_tool_use_id is None:
+            text = message.text
+            if text.startswith(INTERRUPTED_TEXT):
+                self._interrupted = True
+            output = command_output(text) if text.startswith("<local-command") else None
+            if output is not None:
+                self._command_output = output
+
+    def _event(self, event: Any) -> None:
+        """Buffer an event for whoever iterates."""
+        if self._buffer is not None:
+            self._buffer.append(event)
+            with self._condition:
+                self._condition.notify_all()
+
+    def _make_answer(self, result: Optional[Result], cost_usd: float, total: float) -> Answer:
+        """The answer: complete with a result, as far as it got without one."""
+        text = result.result if result is not None and result.result else None
+        if text is None:
+            # Slash commands of old CLIs; interrupted turns; results without a text.
+            incomplete = "".join(self._texts) if result is None else self._last_text
+            text = self._command_output or incomplete or "".join(self._texts)
+        answer = Answer(text)
+        answer.messages = tuple(self._messages)
+        answer.tool_uses = tuple(
+            (use, self._tool_results.get(use_id)) for use_id, use in self._tool_uses.items()
+        )
+        answer.thinking = "".join(self._thinking)
+        answer.cost_usd = cost_usd
+        answer.total_cost_usd = total
+        answer.session_id = self._engine.session_id
+        if result is not None:
+            answer.result = result
+            answer.data = result.structured_output
+            answer.usage = Usage() + (result.usage or {})
+            answer.model_usage = dict(result.model_usage or {})
+            answer.duration_ms = int(result.duration_ms or 0)
+            answer.num_turns = result.num_turns or 0
+            answer.session_id = result.session_id or answer.session_id
+            answer.stop_reason = result.stop_reason
+            answer.permission_denials = tuple(result.permission_denials or ())
+        return answer
+
+    def _stop_timers(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+
+    def _succeed(self, answer: Answer) -> None:
+        self._stop_timers()
+        if not self.done():
+            self.set_result(answer)
+
+    def _fail(self, error: BaseException) -> None:
+        self._stop_timers()
+        if not self.done():
+            self.set_exception(error)
+
+    def _time_out(self, limit: float, *, idle: bool = False) -> AskTimeout:
+        return AskTimeout(limit, sent=self.running(), answer=self._answer, idle=idle)

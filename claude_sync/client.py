@@ -1,0 +1,329 @@
+"""
+The one object a program holds. It is small because it delegates.
+
+::
+
+    process -> lines -> messages -> dispatch -> handlers -> turn
+                  (all of it behind  runtime/engine.py)
+
+The client owns the handlers and an engine; the engine owns the threads. No
+thread refers to the client, so a client that the program forgets is collected,
+warned about, and closed.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from typing import Any, Callable, Dict, Optional
+
+from .answers import Answer, Turn
+from .errors import UsageError
+from .events import Info, InterruptReceipt
+from .handler_methods import HandlerMethods
+from .options import Options, options_from
+from .prompts import user_message
+from .protocol.costs import Usage
+from .runtime.engine import Engine
+from .runtime.handlers import KINDS, HandlerRegistry
+
+__all__ = ["Client", "ask"]
+
+# How long ask() waits, after Ctrl-C, for its own turn to end.
+INTERRUPT_PATIENCE = 5.0
+
+ASK_OPTIONS = ("attach", "timeout", "idle_timeout", "raise_on_error")
+
+
+class Client(HandlerMethods):
+    """
+    A conversation with Claude, by way of the Claude Code CLI::
+
+        with claude_sync.Client(cwd="project", model="sonnet") as client:
+            client.on_text(lambda text: print(text, end="", flush=True))
+            answer = client.ask("What does setup.py do?", timeout=120)
+
+    Settings are those of :class:`Options`, by name; handlers may be given as
+    ``on_text=...`` and so on. ``with`` starts the process, ``close()`` or the end
+    of the block ends it. Any thread may call any method.
+    """
+
+    def __init__(self, options: Optional[Options] = None, **overrides: Any) -> None:
+        handlers = {
+            name: overrides.pop(name) for name in list(overrides) if name[3:] in KINDS and
+            name.startswith("on_")
+        }
+        self._options = options_from(options, overrides)
+        self._registry = HandlerRegistry()
+        self._engine = Engine(self._options, self._registry)
+        self._registry.on_change = weak_update(self._engine, self._registry)
+        self._finalizer = weakref.finalize(self, close_forgotten, self._engine)
+        # At the end of the interpreter the engine is closed by its own exit handler.
+        self._finalizer.atexit = False
+        for name, handler in handlers.items():
+            if handler is not None:
+                self._registry.add(name[3:], handler)
+
+    # Life.
+
+    def __enter__(self) -> Client:
+        self._engine.check()
+        self._engine.lifecycle.open()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def start(self, timeout: Optional[float] = None) -> None:
+        """Start the CLI and wait until it is ready. Otherwise the first question does that."""
+        self._engine.check()
+        self._engine.lifecycle.ensure_ready("start", timeout)
+
+    def close(self, timeout: float = 10.0, wait: bool = True) -> None:
+        """
+        End the conversation, within *timeout* seconds. Twice is harmless.
+
+        A running turn is interrupted, the CLI gets time to save its transcript, and
+        whoever waits gets ClientClosed. With ``wait=False``, and in handlers, this
+        returns at once and goes on in the background.
+        """
+        self._finalizer.detach()
+        self._engine.lifecycle.close(timeout, wait)
+
+    # Asking.
+
+    def ask(
+        self,
+        prompt: Any,
+        *,
+        attach: Any = (),
+        timeout: Optional[float] = None,
+        idle_timeout: Optional[float] = None,
+        returns: Any = None,
+        raise_on_error: bool = True,
+    ) -> Answer:
+        """
+        Ask, and wait for this question's own answer.
+
+        When it returns, every handler of the turn has run. Questions of several
+        threads are asked one after the other.
+
+        Args:
+            prompt: A text, or a list of content blocks.
+            attach: Paths or bytes of images, PDFs and texts.
+            timeout: Seconds from now; then AskTimeout, and the turn is interrupted.
+            idle_timeout: As *timeout*, for how long the CLI may say nothing at all.
+            returns: The form of ``answer.data``; must be the client's own ``returns``.
+            raise_on_error: False returns the answer of a failed turn, with ``is_error``.
+
+        """
+        self._engine.refuse_in_handler("ask")
+        turn = self.submit(
+            prompt,
+            attach=attach,
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+            returns=returns,
+            raise_on_error=raise_on_error,
+        )
+        try:
+            return turn.result()
+        except KeyboardInterrupt:
+            stop_own_turn(turn)
+            raise
+
+    def submit(
+        self,
+        prompt: Any,
+        *,
+        attach: Any = (),
+        timeout: Optional[float] = None,
+        idle_timeout: Optional[float] = None,
+        returns: Any = None,
+        raise_on_error: bool = True,
+    ) -> Turn:
+        """Ask without waiting; as :meth:`ask` otherwise. ``turn.result()`` is the answer."""
+        return self._submit(
+            prompt, attach, returns, False, timeout, idle_timeout, raise_on_error
+        )
+
+    def stream(
+        self,
+        prompt: Any,
+        *,
+        attach: Any = (),
+        timeout: Optional[float] = None,
+        idle_timeout: Optional[float] = None,
+        returns: Any = None,
+        raise_on_error: bool = True,
+    ) -> Turn:
+        """
+        Ask, and iterate over the text as it arrives::
+
+            with client.stream("Tell me a story") as turn:
+                for text in turn:
+                    print(text, end="")
+
+        Leaving the block early interrupts the turn.
+        """
+        return self._submit(prompt, attach, returns, True, timeout, idle_timeout, raise_on_error)
+
+    def steer(self, text: Any) -> None:
+        """Add a user message to the turn that is running now."""
+        self._engine.steer(user_message(text))
+
+    def add_context(self, text: Any) -> None:
+        """Put text into the conversation without asking for an answer."""
+        self._engine.add_context(user_message(text))
+
+    def wait_idle(self, timeout: Optional[float] = None) -> None:
+        """
+        Wait until no turn runs and no background agent of the session is alive.
+
+        Background shells are not awaited: they may never end. AskTimeout after
+        *timeout* seconds.
+        """
+        self._engine.wait_idle(timeout)
+
+    def interrupt(self, timeout: float = 5.0) -> InterruptReceipt:
+        """Stop whatever runs now; harmless when nothing does. Works in handlers."""
+        return self._engine.interrupt(timeout)
+
+    def process_events(self, timeout: float = 0) -> int:
+        """
+        Run the handlers of what has arrived, on this thread, for ``post="manual"`` and
+        ``"caller"``; wait up to *timeout* seconds for something. How many things there were.
+        """
+        if not self._engine.pumps:
+            raise UsageError(
+                "process_events() is for clients made with post='manual' or post='caller'. "
+                "This one runs its handlers elsewhere."
+            )
+        return 0 if self._engine.dispatcher.is_dispatching() else self._engine.pump(timeout)
+
+    # What is known.
+
+    @property
+    def name(self) -> str:
+        """The client's name, which its threads carry."""
+        return self._engine.name
+
+    @property
+    def state(self) -> str:
+        """``new``, ``open``, ``starting``, ``idle``, ``busy``, ``crashed``, ``closing``
+        or ``closed``."""
+        return self._engine.lifecycle.state
+
+    @property
+    def session_id(self) -> Optional[str]:
+        """The conversation's id; None before the first answer, unless it was given."""
+        return self._engine.session_id
+
+    @property
+    def pid(self) -> Optional[int]:
+        """The process id of the CLI."""
+        connection = self._engine.lifecycle.connection
+        return connection.transport.pid if connection is not None else None
+
+    @property
+    def info(self) -> Info:
+        """What the CLI told about itself so far."""
+        return self._engine.lifecycle.info()
+
+    @property
+    def cost_usd(self) -> float:
+        """What this client has cost, as the CLI reports it."""
+        return self._engine.cost_usd
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens this client has used, as the CLI reports them."""
+        return self._engine.usage
+
+    def __repr__(self) -> str:
+        return f"<Client {self.name} {self.state} session={self.session_id}>"
+
+    def _submit(
+        self,
+        prompt: Any,
+        attach: Any,
+        returns: Any,
+        buffered: bool,
+        timeout: Optional[float],
+        idle_timeout: Optional[float],
+        raise_on_error: bool,
+    ) -> Turn:
+        if returns is not None and returns != self._options.returns:
+            raise UsageError(
+                "this client was not made for such answers. Open one with "
+                "Client(returns=...) and ask it."
+            )
+        check_seconds("timeout", timeout)
+        check_seconds("idle_timeout", idle_timeout)
+        message = user_message(prompt, attach)
+        turn = Turn(
+            self._engine,
+            prompt,
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+            raise_on_error=raise_on_error,
+            buffered=buffered,
+        )
+        self._engine.submit(turn, message)
+        return turn
+
+
+def ask(prompt: Any, **options: Any) -> Answer:
+    """
+    Ask one question: open a client, ask, close it::
+
+        print(claude_sync.ask("What is 2+2?"))
+
+    Takes the settings of :class:`Client` and of :meth:`Client.ask`.
+    """
+    asking: Dict[str, Any] = {
+        name: options.pop(name) for name in ASK_OPTIONS if name in options
+    }
+    with Client(**options) as client:
+        return client.ask(prompt, **asking)
+
+
+def stop_own_turn(turn: Turn) -> None:
+    """After Ctrl-C: withdraw or interrupt the turn and see its end; a second one goes through."""
+    if not turn.cancel():
+        try:
+            turn.exception(INTERRUPT_PATIENCE + 1)
+        except Exception:
+            pass  # however it ended: KeyboardInterrupt is what the caller gets
+
+
+def check_seconds(name: str, value: Optional[float]) -> None:
+    """Refuse what cannot be a timeout."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        raise UsageError(f"{name} is a number of seconds above 0, or None; not {value!r}.")
+
+
+def close_forgotten(engine: Engine) -> None:
+    """A client was dropped without close(): warn and close in the background."""
+    if not engine.lifecycle.closing and engine.lifecycle.connection is not None:
+        warnings.warn(
+            f"the client {engine.name} was not closed. Use 'with Client(...) as client:' or "
+            "call client.close().",
+            ResourceWarning,
+            stacklevel=2,
+        )
+        engine.lifecycle.close(10.0, wait=False, reason="the client was forgotten")
+
+
+def weak_update(engine: Engine, registry: HandlerRegistry) -> Callable[[], None]:
+    """Tell the inbox whether raw events are wanted, whenever the handlers change."""
+    reference = weakref.ref(registry)
+
+    def update() -> None:
+        current = reference()
+        if current is not None:
+            engine.inbox.raw_wanted = bool(current.of["stream_event"])
+
+    return update

@@ -1,0 +1,18 @@
+"""
+What is said between the library and the CLI, without saying it.
+
+RULE: no thread, no file, no clock in this folder. Bytes go in and messages come
+out; intentions go in and bytes come out. Everything here is tested by plain
+function calls, and the threads of ``runtime/`` wrap around it.
+
+::
+
+    lines       bytes -> lines
+    codec       line <-> JSON object
+    parsing     JSON object -> typed message
+    streaming   stream events -> pieces of text, each character once
+    control     requests and replies, both ways
+    turns       whose result is it, and who may be sent next
+    outcomes    a result -> an answer or an error
+    costs       running totals -> what one turn cost
+"""

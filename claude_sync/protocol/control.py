@@ -1,0 +1,194 @@
+"""
+Requests and replies, both ways: their envelopes, ids and safe answers.
+
+::
+
+    process -> lines -> messages -> [control] -> its waiter, or a responder
+
+Both sides may have several requests open at once, and replies come in any
+order. Decisions taken here and nowhere else:
+
+* A reply to an id we do not wait for is ignored: old CLIs answer some requests
+  twice, and with replayed user messages the CLI echoes our own replies.
+* A request of the CLI that nobody serves is answered all the same, and so that
+  nothing is let through: an unanswered request would park the turn for ever.
+  The exceptions are requests meant for another host, which must stay open.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping, Optional, Tuple
+
+from ..errors import ControlError
+
+__all__ = [
+    "Reply",
+    "RequestIds",
+    "callback_reply",
+    "cancel_request",
+    "control_request",
+    "error_reply",
+    "parse_reply",
+    "request_body",
+    "safe_reply",
+    "success_reply",
+]
+
+DENIED = (
+    "This program has not said who may use tools, so the answer is no. "
+    "(It can, with the handler on_permission.)"
+)
+
+# Requests that only another kind of host may answer; an error from us would break them.
+LEFT_OPEN = frozenset(
+    {"remote_tool_call", "remote_plumbing_call", "remote_tools_probe", "remote_tools_reannounce"}
+)
+
+
+class RequestIds:
+    """Ids for our requests: unique within a process, readable in a recording."""
+
+    def __init__(self, prefix: str = "req") -> None:
+        self._prefix = prefix
+        self._count = 0
+
+    def next(self) -> str:
+        """A new id."""
+        self._count += 1
+        return f"{self._prefix}_{self._count}"
+
+
+class Reply:
+    """
+    What the CLI answered to a request of ours.
+
+    Attributes:
+        request_id: The request.
+        body: The reply's own object; empty where the CLI sends none.
+        error: What the CLI said when it refused, or None.
+        code: The error's code, or None.
+        raw: The whole envelope's ``response``.
+
+    """
+
+    __slots__ = ("body", "code", "error", "raw", "request_id")
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.raw = raw
+        self.request_id = raw.get("request_id")
+        body = raw.get("response")
+        self.body: Dict[str, Any] = body if isinstance(body, dict) else {}
+        self.error: Optional[str] = None
+        self.code: Optional[str] = None
+        if raw.get("subtype") == "error":
+            error = raw.get("error")
+            self.error = error if isinstance(error, str) else str(error)
+            code = raw.get("error_code")
+            self.code = code if isinstance(code, str) else None
+
+    def check(self, subtype: str) -> Dict[str, Any]:
+        """The body, or ControlError if the CLI refused."""
+        if self.error is not None:
+            raise ControlError(subtype, self.error, self.code)
+        return self.body
+
+
+def control_request(request_id: str, subtype: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
+    """A request of ours."""
+    return {
+        "type": "control_request",
+        "request_id": request_id,
+        "request": {"subtype": subtype, **fields},
+    }
+
+
+def cancel_request(request_id: str) -> Dict[str, Any]:
+    """Withdraw a request of ours that nobody waits for any more."""
+    return {"type": "control_cancel_request", "request_id": request_id}
+
+
+def success_reply(request_id: str, body: Mapping[str, Any]) -> Dict[str, Any]:
+    """Our answer to a request of the CLI."""
+    return {
+        "type": "control_response",
+        "response": {"subtype": "success", "request_id": request_id, "response": dict(body)},
+    }
+
+
+def error_reply(request_id: str, text: str, code: Optional[str] = None) -> Dict[str, Any]:
+    """Our refusal of a request of the CLI."""
+    response = {"subtype": "error", "request_id": request_id, "error": text}
+    if code is not None:
+        response["error_code"] = code
+    return {"type": "control_response", "response": response}
+
+
+def callback_reply(raw: Mapping[str, Any], payload: Mapping[str, Any]) -> Dict[str, Any]:
+    """Our answer to a ``callback.request``, the older form of asking for permission."""
+    reply: Dict[str, Any] = {"type": "callback.response", "id": raw.get("id")}
+    if "session_id" in raw:
+        reply["session_id"] = raw["session_id"]
+    reply["payload"] = dict(payload)
+    return reply
+
+
+def parse_reply(raw: Mapping[str, Any]) -> Optional[Reply]:
+    """The reply in a ``control_response``; None where it has no usable form."""
+    response = raw.get("response")
+    return Reply(response) if isinstance(response, Mapping) else None
+
+
+def request_body(raw: Mapping[str, Any]) -> Tuple[Optional[str], str, Mapping[str, Any]]:
+    """The id, the subtype and the fields of a request of the CLI, in whichever form it came."""
+    if raw.get("type") == "callback.request":
+        payload = raw.get("payload")
+        body = payload if isinstance(payload, Mapping) else {}
+        return text_or_none(raw.get("id")), str(body.get("callback_type", "")), body
+    request = raw.get("request")
+    body = request if isinstance(request, Mapping) else {}
+    return text_or_none(raw.get("request_id")), str(body.get("subtype", "")), body
+
+
+def safe_reply(raw: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+    """
+    The answer to a request that nobody serves: it lets nothing through.
+
+    None where the request must stay unanswered, or has no id to answer to.
+    """
+    request_id, subtype, body = request_body(raw)
+    if request_id is None or subtype in LEFT_OPEN:
+        return None
+    if raw.get("type") == "callback.request":
+        allowed = {"behavior": "deny", "message": DENIED} if subtype == "can_use_tool" else {}
+        return callback_reply(raw, allowed)
+    if subtype == "can_use_tool":
+        answer: Dict[str, Any] = {"behavior": "deny", "message": DENIED}
+        tool_use_id = body.get("tool_use_id")
+        if isinstance(tool_use_id, str):
+            answer["toolUseID"] = tool_use_id
+        return success_reply(request_id, answer)
+    if subtype == "elicitation":
+        return success_reply(request_id, {"action": "decline"})
+    if subtype == "request_user_dialog":
+        return success_reply(request_id, {"behavior": "cancelled"})
+    if subtype == "mcp_message":
+        return success_reply(request_id, {"mcp_response": no_such_server(body)})
+    return error_reply(
+        request_id, f"Unsupported control request subtype: {subtype}", "unsupported_request"
+    )
+
+
+def no_such_server(body: Mapping[str, Any]) -> Dict[str, Any]:
+    """A JSON-RPC error for a message to an in-process server that does not exist."""
+    message = body.get("message")
+    identity = message.get("id") if isinstance(message, Mapping) else None
+    return {
+        "jsonrpc": "2.0",
+        "id": identity,
+        "error": {"code": -32601, "message": f"no server named {body.get('server_name')!r}"},
+    }
+
+
+def text_or_none(value: object) -> Optional[str]:
+    """*value* if it is a string that can serve as an id."""
+    return value if isinstance(value, str) and value else None

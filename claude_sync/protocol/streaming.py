@@ -1,0 +1,177 @@
+"""
+Turn streamed and complete messages into pieces of text, each character once.
+
+::
+
+    process -> lines -> messages -> [streaming] -> dispatch -> handlers -> answer
+
+With partial messages on, a text arrives twice: in deltas, and again in the
+complete ``assistant`` line. Without them, and for messages the CLI makes up
+itself, it arrives once, complete. An :class:`Assembler` sees both and gives
+every character out exactly once.
+
+Decisions taken here and nowhere else:
+
+* Deltas are collected by (subagent, block index); the message id is the one of
+  the last ``message_start`` of that subagent. What ``message_start`` itself
+  carries as content is ignored: old CLIs put the first delta there as well.
+* A complete block carries no index, so it is matched by its text: the first
+  streamed and not yet matched block of the same message that begins like it.
+  What the stream did not bring of it is delivered then.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Type
+
+from ..pieces import Block, Piece, Text, Thinking
+
+__all__ = ["DELTA_FIELDS", "Assembler"]
+
+# Kinds of delta that carry text for a person, and the field it is in.
+DELTA_FIELDS = {"text_delta": "text", "thinking_delta": "thinking"}
+PIECE_CLASSES: Dict[str, Type[Piece]] = {
+    "text": Text,
+    "text_delta": Text,
+    "thinking": Thinking,
+    "thinking_delta": Thinking,
+}
+
+# A complete message follows its stream closely; older ones are not needed any more.
+MESSAGES_REMEMBERED = 64
+
+Key = Tuple[Optional[str], Any]
+
+
+class Assembler:
+    """The blocks that are growing, and the ones that were streamed already."""
+
+    def __init__(self) -> None:
+        self._message_ids: Dict[Optional[str], Optional[str]] = {}
+        self._open: Dict[Key, Block] = {}
+        # Blocks by message, in the order they began; oldest messages first.
+        self._streamed: Dict[Tuple[Optional[str], Optional[str]], List[Block]] = {}
+        self._agents: Dict[str, str] = {}
+        # The block of the last delta: most deltas go where the one before went.
+        self._last_parent: Any = None
+        self._last_index: Any = None
+        self._last_block: Optional[Block] = None
+
+    def name_agent(self, tool_use_id: str, agent: str) -> None:
+        """Messages below *tool_use_id* are those of *agent*."""
+        self._agents[tool_use_id] = agent
+
+    def stream_event(self, raw: Mapping[str, Any]) -> Optional[Piece]:
+        """The new piece that a stream event brings, or None."""
+        try:
+            event = raw["event"]
+            kind = event["type"]
+            if kind == "content_block_delta":
+                delta = event["delta"]
+                field = DELTA_FIELDS.get(delta["type"])
+                if field is None:
+                    return None
+                return self.delta(
+                    raw.get("parent_tool_use_id"), event.get("index"), delta["type"], delta[field]
+                )
+            if kind == "content_block_start":
+                return self._block_start(raw, event)
+            if kind == "message_start":
+                self._message_start(raw.get("parent_tool_use_id"), event["message"].get("id"))
+            elif kind == "content_block_stop":
+                self._close((raw.get("parent_tool_use_id"), event.get("index")))
+        except (KeyError, TypeError, AttributeError):
+            pass  # a shape this release does not know; on_stream_event still sees it
+        return None
+
+    def delta(
+        self, parent: Optional[str], index: Any, delta_type: str, text: Any
+    ) -> Optional[Piece]:
+        """The piece for *text*, which continues block *index* of what *parent* says."""
+        if not text or not isinstance(text, str):
+            return None
+        block = self._last_block
+        if block is None or index != self._last_index or parent != self._last_parent:
+            block = self._open.get((parent, index))
+            if block is None:
+                block = self._begin((parent, index), PIECE_CLASSES[delta_type])
+            self._last_parent, self._last_index, self._last_block = parent, index, block
+        return block.grow(text)
+
+    def complete(self, raw: Mapping[str, Any]) -> List[Piece]:
+        """The pieces of a complete ``assistant`` message that were not streamed."""
+        message = raw.get("message")
+        content = message.get("content") if isinstance(message, Mapping) else raw.get("content")
+        parent = raw.get("parent_tool_use_id")
+        message_id = message.get("id") if isinstance(message, Mapping) else None
+        agent = raw.get("subagent_type")
+        if isinstance(parent, str) and isinstance(agent, str):
+            self._agents[parent] = agent
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        pieces = []
+        for block in content if isinstance(content, list) else ():
+            kind = block.get("type") if isinstance(block, Mapping) else None
+            if kind not in ("text", "thinking"):
+                continue
+            piece = self._rest_of(parent, message_id, PIECE_CLASSES[kind], block.get(kind))
+            if piece is not None:
+                pieces.append(piece)
+        return pieces
+
+    def _message_start(self, parent: Optional[str], message_id: Optional[str]) -> None:
+        self._message_ids[parent] = message_id
+        for key in [key for key in self._open if key[0] == parent]:
+            self._close(key)
+        while len(self._streamed) > MESSAGES_REMEMBERED:
+            del self._streamed[next(iter(self._streamed))]
+
+    def _block_start(self, raw: Mapping[str, Any], event: Mapping[str, Any]) -> Optional[Piece]:
+        start = event["content_block"]
+        piece_class = PIECE_CLASSES.get(start["type"])
+        key = (raw.get("parent_tool_use_id"), event.get("index"))
+        self._close(key)
+        if piece_class is None:
+            return None
+        block = self._begin(key, piece_class)
+        text = start.get("text" if piece_class is Text else "thinking")
+        return block.grow(text) if text and isinstance(text, str) else None
+
+    def _begin(self, key: Key, piece_class: Type[Piece]) -> Block:
+        parent = key[0]
+        message_id = self._message_ids.get(parent)
+        agent = self._agents.get(parent) if parent is not None else None
+        block = Block(piece_class, message_id, parent, agent)
+        self._open[key] = block
+        self._streamed.setdefault((parent, message_id), []).append(block)
+        return block
+
+    def _close(self, key: Key) -> None:
+        block = self._open.pop(key, None)
+        if block is self._last_block:
+            self._last_block = None
+
+    def _rest_of(
+        self,
+        parent: Optional[str],
+        message_id: Optional[str],
+        piece_class: Type[Piece],
+        text: Any,
+    ) -> Optional[Piece]:
+        """What the stream has not brought yet of a complete block."""
+        if not isinstance(text, str) or not text:
+            return None
+        for block in self._streamed.get((parent, message_id), ()):
+            if block.matched or block.piece_class is not piece_class:
+                continue
+            streamed = block.text()
+            if text.startswith(streamed):
+                block.matched = True
+                rest = text[len(streamed) :]
+                return block.grow(rest) if rest else None
+            # The CLI may trim what it streamed, or cut it short when interrupted.
+            if streamed.startswith(text) or streamed.strip() == text.strip():
+                block.matched = True
+                return None
+        agent = self._agents.get(parent) if parent is not None else None
+        return Block(piece_class, message_id, parent, agent).grow(text)

@@ -1,0 +1,348 @@
+"""
+One life of the CLI: from its start to its end, with all that is open between.
+
+::
+
+    [process -> lines -> messages] -> inbox -> dispatch -> handlers -> turn
+
+A client whose CLI dies and is started again has several of these, one after the
+other. A connection routes what the reader reads, holds the requests that wait
+for a reply, and writes. Decisions taken here and nowhere else:
+
+* A request is registered before it is written, so its reply cannot come early;
+  replies go straight to their waiter, past the inbox, so that requests can be
+  made inside handlers.
+* ``write_lock`` is taken first, the engine's lock inside it and only for a
+  moment. The reader takes the engine's lock only: a blocked write never blocks
+  reading.
+* When it ends, everything that waits for it fails, with the reason.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from logging import DEBUG
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Mapping, Optional, Set, Union
+
+from ..errors import CliDidNotStart, CliExited, ControlTimeout
+from ..log import logger, shortened
+from ..protocol import control
+from ..protocol.codec import encode
+from ..protocol.turns import TurnLedger
+from .items import Routed, Withdrawn
+from .reader import ReaderThread, StderrThread
+from .redaction import redact_text
+from .waiting import Deadline
+
+if TYPE_CHECKING:
+    from .command import Launch
+    from .engine import Engine
+    from .recorder import Recorder
+    from .transport import Transport
+
+__all__ = ["Connection", "PendingReply"]
+
+STDERR_LINES_KEPT = 50
+LONGEST_NOISE = 2000
+# How long a CLI that has closed its output, or its input, may take to exit by itself.
+EXIT_PATIENCE = 1.0
+# The whole ladder from polite to firm, for a CLI whose output has ended.
+CLEARING_TIME = 7.0
+
+
+class PendingReply:
+    """A request of ours that waits for its reply."""
+
+    def __init__(
+        self, subtype: str, on_reply: Optional[Callable[[control.Reply], None]] = None
+    ) -> None:
+        self.subtype = subtype
+        self._on_reply = on_reply
+        self._settled = threading.Event()
+        self._reply: Optional[control.Reply] = None
+        self._error: Optional[Exception] = None
+
+    def settle(self, outcome: Union[control.Reply, Exception]) -> None:
+        """The reply is here, or never comes."""
+        if isinstance(outcome, Exception):
+            self._error = outcome
+        else:
+            self._reply = outcome
+        self._settled.set()
+        if self._on_reply is not None and self._reply is not None:
+            self._on_reply(self._reply)
+
+    def wait(self, timeout: Optional[float]) -> control.Reply:
+        """The reply; ControlTimeout if it does not come in time."""
+        deadline = Deadline(timeout)
+        while not self._settled.wait(deadline.slice()):
+            if deadline.is_over():
+                assert timeout is not None
+                raise ControlTimeout(self.subtype, timeout)
+        if self._error is not None:
+            raise self._error
+        assert self._reply is not None
+        return self._reply
+
+
+class Connection:
+    """See the module."""
+
+    def __init__(
+        self, engine: Engine, transport: Transport, launch: Launch, recorder: Optional[Recorder]
+    ) -> None:
+        self._engine = engine
+        self._lock = engine.lock
+        self.transport = transport
+        self.launch = launch
+        self.recorder = recorder
+        # Orders writes; held while the pipe takes them.
+        self.write_lock = threading.Lock()
+        self.ledger = TurnLedger()
+        self.pending: Dict[str, PendingReply] = {}
+        self._ids = control.RequestIds()
+        # Requests of the CLI that wait for our answer.
+        self.open_requests: Set[str] = set()
+        self.stderr_tail: Deque[str] = deque(maxlen=STDERR_LINES_KEPT)
+        self.last_activity = time.monotonic()
+        self.paused = False
+        # The greeting was sent; it was answered; and what the answer was.
+        self.begun = False
+        self.ready = False
+        self.greeting: Mapping[str, Any] = {}
+        self.cli_version: Optional[str] = None
+        self.capabilities: Optional[Any] = None
+        self.had_result = False
+        # What the CLI said when it refused to start, and why we ended it, if we did.
+        self.refusal: Optional[str] = None
+        self.ended_because: Optional[str] = None
+        self.error: Optional[Exception] = None
+        self.ended = False
+        self.stderr_thread = StderrThread(self, engine.inbox, engine.name)
+        self.reader_thread = ReaderThread(self, engine.inbox, engine.name)
+        self._shutting_down = threading.Lock()  # held by whoever closes the transport
+        self._shut_down = False
+
+    def start(self) -> None:
+        """Start the transport, then the threads that read from it."""
+        self.transport.start(self.launch)
+        # Last, because from here on messages arrive.
+        self.stderr_thread.start()
+        self.reader_thread.start()
+
+    def knows_context(self) -> bool:
+        """Whether this CLI takes messages that ask for no answer; old ones answer them."""
+        return "claude_code_version" in self.greeting or self.ledger.tells_uuids
+
+    def stderr_wanted(self) -> bool:
+        """Whether lines of stderr have handlers."""
+        registry = self._engine.registry()
+        return registry is not None and bool(registry.of["stderr"])
+
+    # Writing.
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Write one message."""
+        data = encode(message)
+        with self.write_lock:
+            self.write(data)
+
+    def write(self, data: bytes) -> None:
+        """Write lines; ``write_lock`` is held. A CLI that no longer listens is ended."""
+        assert self.write_lock.locked()
+        if logger.isEnabledFor(DEBUG):
+            logger.debug("> %s", shortened(data))
+        if self.recorder is not None:
+            self.recorder.sent(data)
+        try:
+            self.transport.write(data)
+        except OSError as error:
+            # If it is exiting, its last words say more than this; so give it a moment.
+            logger.debug("! writing to the CLI failed: %s", error)
+            self._engine.timers.after(
+                EXIT_PATIENCE, lambda: self.kill("it no longer read its input")
+            )
+
+    def request(
+        self,
+        subtype: str,
+        fields: Mapping[str, Any],
+        on_reply: Optional[Callable[[control.Reply], None]] = None,
+    ) -> PendingReply:
+        """Send a request; its reply settles what is returned."""
+        pending = PendingReply(subtype, on_reply)
+        with self.write_lock:
+            with self._lock:
+                if self.ended:
+                    raise self.error or CliExited("the CLI has ended")
+                request_id = self._ids.next()
+                data = encode(control.control_request(request_id, subtype, fields))
+                self.pending[request_id] = pending
+            # A reader that pauses must read on: the reply is behind what it left unread.
+            self._engine.inbox.look_again()
+            self.write(data)
+        return pending
+
+    # Reading.
+
+    def noise(self, line: bytes) -> None:
+        """A line that is not a JSON object: a banner, a warning. Never fatal."""
+        if logger.isEnabledFor(DEBUG):
+            logger.debug("< not a message: %s", shortened(line))
+        if not self.ready:
+            # Of a CLI that does not start, this may be all it says.
+            self.stderr_tail.append(line[:LONGEST_NOISE].decode("utf-8", "replace"))
+
+    def route(self, raw: Mapping[str, Any]) -> Optional[Union[Routed, Withdrawn]]:
+        """Send a message where it belongs; return what goes to the inbox."""
+        kind = raw.get("type")
+        if kind == "keep_alive":
+            return None
+        if kind == "control_response":
+            return self._reply(raw)
+        if kind in ("control_request", "callback.request"):
+            self._asked(raw)
+            return None
+        if kind == "control_cancel_request":
+            with self._lock:
+                self.open_requests.discard(str(raw.get("request_id")))
+            return None
+        ledger = self.ledger
+        withdrawn = completes = bystander = None
+        with self._lock:
+            before = ledger.current()
+            if kind == "result":
+                bystander = ledger.running()
+                completes = ledger.on_result(raw)
+                self.had_result = True
+                self._refused(raw)
+            elif kind == "system":
+                withdrawn = self._system(raw)
+            elif kind == "user":
+                ledger.on_replay(raw.get("uuid"))
+            elif kind == "command_lifecycle":
+                withdrawn = ledger.on_lifecycle(raw.get("command_uuid"), raw.get("state"))
+            session_id = raw.get("session_id")
+            if isinstance(session_id, str) and session_id and kind in ("system", "result"):
+                self._engine.session_id = session_id
+            entry = before or ledger.current()
+        if kind == "result":
+            entry = completes
+            bystander = bystander if completes is None else None
+        return Routed(raw, entry, completes, bystander, withdrawn)
+
+    def _system(self, raw: Mapping[str, Any]) -> Any:
+        subtype = raw.get("subtype")
+        if subtype == "init":
+            self.ledger.on_init()
+            version = raw.get("claude_code_version")
+            if isinstance(version, str):
+                self.cli_version = version
+            if isinstance(raw.get("capabilities"), list):
+                self.capabilities = raw["capabilities"]
+        elif subtype == "session_state_changed":
+            return self.ledger.on_session_state(raw.get("state"))
+        elif isinstance(subtype, str) and "task" in subtype:
+            self.ledger.on_task(raw)
+        return None
+
+    def _refused(self, raw: Mapping[str, Any]) -> None:
+        """A result before the greeting was answered says why the CLI does not start."""
+        errors = raw.get("errors")
+        if not self.ready and isinstance(errors, list) and errors:
+            self.refusal = "; ".join(str(error) for error in errors)
+
+    def _reply(self, raw: Mapping[str, Any]) -> Optional[Withdrawn]:
+        reply = control.parse_reply(raw)
+        if reply is None or not isinstance(reply.request_id, str):
+            return None
+        with self._lock:
+            pending = self.pending.pop(reply.request_id, None)
+            withdrawn = self.ledger.on_cancelled(reply.body.get("cancelled")) if pending else None
+        if pending is not None:
+            pending.settle(reply)
+        return Withdrawn(withdrawn) if withdrawn is not None else None
+
+    def _asked(self, raw: Mapping[str, Any]) -> None:
+        """The CLI asks something. Nobody serves it yet: answer so that nothing is let through."""
+        request_id, subtype, _ = control.request_body(raw)
+        reply = control.safe_reply(raw)
+        if reply is None or request_id is None:
+            return
+        with self._lock:
+            self.open_requests.add(request_id)
+        if subtype == "can_use_tool":
+            self._engine.warn_unserved_permission(raw)
+
+        def answer() -> None:
+            self.send(reply)
+            with self._lock:
+                self.open_requests.discard(request_id)
+
+        self._engine.responders.run(answer)
+
+    # Ending.
+
+    def kill(self, reason: str) -> None:
+        """End the CLI at once, unless it has ended."""
+        with self._lock:
+            if self.ended:
+                return
+            self.ended_because = self.ended_because or reason
+        logger.warning("! ending the CLI: %s", reason)
+        self.transport.kill()
+
+    def end(self, error: Optional[Exception]) -> None:
+        """Its output has ended: fail everything that waits for a reply."""
+        exit_code = self._exit_code()
+        with self._lock:
+            self.ended = True
+            self.error = self._make_error(exit_code, error)
+            waiting = list(self.pending.values())
+            self.pending.clear()
+            self.open_requests.clear()
+        for pending in waiting:
+            pending.settle(self.error)
+
+    def clear_away(self) -> None:
+        """End what is left of the process and free its descriptors. On the reader thread."""
+        self.shut_down(CLEARING_TIME)
+        self.stderr_thread.join(EXIT_PATIENCE)
+        self.transport.free()
+        self.launch.remove_temporary_files()
+        if self.recorder is not None:
+            self.recorder.flush()
+
+    def shut_down(self, timeout: float) -> None:
+        """Close the transport; the second caller waits for the first."""
+        with self._shutting_down:
+            if not self._shut_down:
+                self._shut_down = True
+                self.transport.close(timeout)
+
+    def _exit_code(self) -> Optional[int]:
+        """The exit code; a CLI that closed its output is about to exit, given end of input."""
+        code = self.transport.wait(EXIT_PATIENCE / 2)
+        if code is None:
+            self.transport.end_input()
+            code = self.transport.wait(EXIT_PATIENCE / 2)
+        return code
+
+    def _make_error(self, exit_code: Optional[int], cause: Optional[Exception]) -> Exception:
+        failed: Any = CliExited if self.ready else CliDidNotStart
+        if self.refusal:
+            reason = f"the CLI did not start: {self.refusal}"
+        elif self.ended_because:
+            reason = f"the CLI was ended because {self.ended_because}"
+        elif cause is not None:
+            reason = f"the CLI could not be read any more: {cause}"
+        elif self.ready:
+            reason = "the CLI exited"
+        else:
+            reason = "the CLI exited before it was ready"
+        said = tuple(redact_text(line) for line in self.stderr_tail)
+        error: Exception = failed(redact_text(reason), exit_code, said, self.transport.argv)
+        error.__cause__ = cause
+        return error

@@ -1,0 +1,330 @@
+"""
+Take what arrived from the inbox, call handlers, complete turns.
+
+::
+
+    process -> lines -> messages -> [dispatch] -> handlers -> turn
+
+This is the one place that calls user code (requests that owe the CLI an answer
+excepted), always through :meth:`Dispatcher.call`, never under a lock. Where it
+runs is the client's choice: on a thread of its own (the default), in calls that
+are posted to somebody else's thread, or on whichever thread waits or calls
+``process_events``. One thread dispatches at a time.
+
+Decisions taken here and nowhere else:
+
+* A handler that raises is logged, told to ``on_error``, and stops nobody.
+* ``on_init`` fires when the conversation's id is new: the CLI repeats the
+  message at every turn.
+* Messages after a turn's result belong to nobody, and so does what was
+  collected before a result that turns out to be nobody's.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Callable, List, Optional
+
+from ..answers import Turn
+from ..blocks import ToolResult, ToolUse
+from ..events import Closed, HandlerError
+from ..log import logger
+from ..messages import Assistant, Message, RateLimit, Result, StreamEvent, System, User
+from ..pieces import Piece, Thinking
+from ..protocol.parsing import parse
+from ..protocol.streaming import Assembler
+from ..system_messages import Init, Status
+from ..task_messages import Task
+from .handlers import HandlerRegistry
+from .inbox import MergedDelta
+from .items import EndOfStream, Routed, StderrLine, Withdrawn
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+__all__ = ["Dispatcher", "DispatcherThread"]
+
+# So many posted calls may wait in somebody else's queue; then we wait, and text is merged.
+POSTED_AT_ONCE = 64
+
+NO_HANDLERS = HandlerRegistry()
+
+
+class Dispatcher:
+    """The state of delivery: the growing blocks, and whose turn it is."""
+
+    def __init__(self, engine: Engine, post: Optional[Callable[[Callable[[], None]], object]]):
+        self._engine = engine
+        self._post = post
+        self._assembler = Assembler()
+        self._handlers = NO_HANDLERS
+        self._session_id: Optional[str] = None
+        # The turn to which what arrives now belongs; read by threads that wait.
+        self.turn: Optional[Turn] = None
+        # Set while a thread dispatches: it must not wait for a turn.
+        self._dispatching = threading.local()
+        # Threads that ran posted calls: typically the user interface's.
+        self.posted_threads: "set[int]" = set()
+        self._posted = threading.Condition(threading.Lock())  # guards _waiting
+        self._waiting = 0
+        self._released = False
+
+    def is_dispatching(self) -> bool:
+        """Whether the calling thread is inside a handler."""
+        return getattr(self._dispatching, "depth", 0) > 0
+
+    def process(self, batch: List[Any]) -> None:
+        """Deliver a batch. One thread at a time."""
+        local = self._dispatching
+        local.depth = getattr(local, "depth", 0) + 1
+        # A snapshot would miss handlers added by handlers: the registry is looked at live,
+        # and held only for the length of a batch, so that its client can be collected.
+        self._handlers = self._engine.registry() or NO_HANDLERS
+        try:
+            for item in batch:
+                if type(item) is dict:
+                    self._stream_event(item)
+                else:
+                    try:
+                        self._item(item)
+                    except Exception:
+                        # A bug of ours must not end the thread that everybody depends on.
+                        logger.exception("! could not deliver %r", item)
+        finally:
+            self._handlers = NO_HANDLERS
+            local.depth -= 1
+
+    def call(self, handler: Callable[[Any], object], event: Any) -> None:
+        """Call a handler, or have it called; its failure is nobody else's."""
+        if self._post is None:
+            try:
+                handler(event)
+            except Exception as error:
+                self._failed(handler, event, error)
+            return
+        self._hand_over(handler, event)
+
+    def release(self) -> None:
+        """The client closes: wait for posted calls no longer."""
+        with self._posted:
+            self._released = True
+            self._posted.notify_all()
+
+    # Where handlers run.
+
+    def _hand_over(self, handler: Callable[[Any], object], event: Any) -> None:
+        """Post a call; a queue that takes no calls is the handler's failure."""
+        assert self._post is not None
+        with self._posted:
+            self._posted.wait_for(lambda: self._waiting < POSTED_AT_ONCE or self._released)
+            self._waiting += 1
+        registry = self._handlers
+
+        def run() -> None:
+            self.posted_threads.add(threading.get_ident())
+            local = self._dispatching
+            local.depth = getattr(local, "depth", 0) + 1
+            try:
+                handler(event)
+            except Exception as error:
+                self._failed(handler, event, error, registry)
+            finally:
+                local.depth -= 1
+                self._call_is_done()
+
+        try:
+            self._post(run)
+        except Exception as error:
+            self._call_is_done()
+            self._failed(handler, event, error, direct=True)
+
+    def _call_is_done(self) -> None:
+        with self._posted:
+            self._waiting -= 1
+            self._posted.notify_all()
+
+    def _failed(
+        self,
+        handler: Callable[[Any], object],
+        event: Any,
+        error: Exception,
+        registry: Optional[HandlerRegistry] = None,
+        *,
+        direct: bool = False,
+    ) -> None:
+        name = getattr(handler, "__qualname__", repr(handler))
+        logger.error("! the handler %s failed on %s", name, type(event).__name__, exc_info=error)
+        turn = self.turn
+        if turn is not None and turn._handler_error is None:
+            turn._handler_error = error
+        # Never report a failure to report a failure: that would go on for ever.
+        if isinstance(event, HandlerError):
+            return
+        report = HandlerError(error, handler, event)
+        for reporter in (registry or self._handlers).of["error"]:
+            try:
+                if direct or registry is not None or self._post is None:
+                    reporter(report)
+                else:
+                    self._hand_over(reporter, report)
+            except Exception:
+                logger.exception("! the handler %r failed on an error", reporter)
+
+    # What is delivered.
+
+    def _stream_event(self, raw: Any) -> None:
+        """The hot path: hundreds of thousands of these a second."""
+        handlers = self._handlers.of
+        piece = self._assembler.stream_event(raw)
+        turn = self.turn
+        if handlers["stream_event"] or (turn is not None and turn._buffer is not None):
+            event = parse(raw)
+            for handler in handlers["stream_event"]:
+                self.call(handler, event)
+            if turn is not None and turn._owns(event.parent_tool_use_id):
+                turn._event(event)
+        if piece is not None:
+            self._piece(piece)
+
+    def _piece(self, piece: Piece) -> None:
+        turn = self.turn
+        if turn is not None:
+            turn._piece(piece)
+            if turn._buffer is not None and turn._owns(piece.parent_tool_use_id):
+                turn._event(piece)
+        kind = "thinking" if isinstance(piece, Thinking) else "text"
+        registry = self._handlers
+        hearing = registry.of if piece.parent_tool_use_id is None else registry.of_subagents
+        for handler in hearing[kind]:
+            self.call(handler, piece)
+
+    def _item(self, item: Any) -> None:
+        if isinstance(item, Routed):
+            self._routed(item)
+        elif isinstance(item, MergedDelta):
+            piece = self._assembler.delta(
+                item.parent, item.index, item.delta_type, "".join(item.texts)
+            )
+            if piece is not None:
+                self._piece(piece)
+        elif isinstance(item, StderrLine):
+            for handler in self._handlers.of["stderr"]:
+                self.call(handler, item.text)
+        elif isinstance(item, Withdrawn):
+            self._then(lambda: self._engine.turn_withdrawn(item.entry))
+        elif isinstance(item, EndOfStream):
+            self._assembler = Assembler()
+            self.turn = None
+            self._then(lambda: self._engine.connection_ended(item))
+        elif isinstance(item, Closed):
+            for handler in self._handlers.of["close"]:
+                self.call(handler, item)
+        else:
+            item()  # a call of the engine's own that keeps its place in the order
+
+    def _routed(self, item: Routed) -> None:
+        owner = item.entry.owner if item.entry is not None else None
+        turn = self.turn = owner if isinstance(owner, Turn) else None
+        message = parse(item.raw)
+        handlers = self._handlers
+        if turn is not None:
+            turn._collect(message)
+            turn._event(message)
+        for handler in handlers.of["message"]:
+            self.call(handler, message)
+        if isinstance(message, Assistant):
+            self._assistant(message, turn)
+        elif isinstance(message, User):
+            self._user(message, turn)
+        elif isinstance(message, Result):
+            self._result(message, item, turn)
+        elif isinstance(message, System):
+            self._system(message)
+        elif isinstance(message, RateLimit):
+            for handler in handlers.of["rate_limit"]:
+                self.call(handler, message)
+        entry = item.withdrawn
+        if entry is not None:
+            self._then(lambda: self._engine.turn_withdrawn(entry))
+
+    def _assistant(self, message: Assistant, turn: Optional[Turn]) -> None:
+        for piece in self._assembler.complete(message.raw):
+            self._piece(piece)
+        for use in message.content:
+            if not isinstance(use, ToolUse):
+                continue
+            agent = use.input.get("subagent_type")
+            if isinstance(agent, str):
+                self._assembler.name_agent(use.id, agent)
+            if turn is not None and turn._owns(use.parent_tool_use_id):
+                turn._tool_uses[use.id] = use
+                turn._event(use)
+            for handler in self._handlers.of["tool_use"]:
+                self.call(handler, use)
+
+    def _user(self, message: User, turn: Optional[Turn]) -> None:
+        for result in message.content:
+            if not isinstance(result, ToolResult):
+                continue
+            if turn is not None and result.tool_use_id in turn._tool_uses:
+                turn._tool_results[result.tool_use_id] = result
+                turn._event(result)
+            for handler in self._handlers.of["tool_result"]:
+                self.call(handler, result)
+
+    def _system(self, message: Message) -> None:
+        of = self._handlers.of
+        for handler in of["system"]:
+            self.call(handler, message)
+        if isinstance(message, Init):
+            if message.session_id != self._session_id:
+                self._session_id = message.session_id
+                for handler in of["init"]:
+                    self.call(handler, message)
+        elif isinstance(message, Status):
+            for handler in of["status"]:
+                self.call(handler, message)
+        elif isinstance(message, Task):
+            for handler in of["task"]:
+                self.call(handler, message)
+
+    def _result(self, message: Result, item: Routed, turn: Optional[Turn]) -> None:
+        cost = self._engine.count(message)
+        entry = item.completes
+        if entry is not None and turn is not None:
+            # Known before the handlers run: a timeout while they do can still give it out.
+            turn._answer = turn._make_answer(message, cost, self._engine.cost_usd)
+        for handler in self._handlers.of["result"]:
+            self.call(handler, message)
+        if entry is None:
+            waiting = item.bystander.owner if item.bystander is not None else None
+            if isinstance(waiting, Turn):
+                waiting._forget()
+            return
+        self.turn = None
+        self._then(lambda: self._engine.turn_ended(entry, message))
+
+    def _then(self, call: Callable[[], None]) -> None:
+        """Do something after every handler called so far has run."""
+        if self._post is None:
+            call()
+        else:
+            self._hand_over(lambda _: call(), None)
+
+
+class DispatcherThread(threading.Thread):
+    """
+    Work off the inbox, until the engine says that it was the last batch.
+
+    Daemon: a program that forgets close() must still be able to exit.
+    """
+
+    def __init__(self, engine: Engine, owner: str) -> None:
+        super().__init__(name=f"{owner}-dispatcher", daemon=True)
+        self._engine = engine
+
+    def run(self) -> None:
+        """See :class:`Dispatcher`."""
+        engine = self._engine
+        while not engine.is_over():
+            engine.process_batch(None)

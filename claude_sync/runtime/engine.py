@@ -1,0 +1,577 @@
+"""
+The client at work: questions in, answers out, over all lives of its CLI.
+
+::
+
+    process -> lines -> messages -> dispatch -> handlers -> [turn]
+
+The threads hold an :class:`Engine`, never the ``Client``: a client that the
+program has forgotten can be collected, and closes its engine. This file has the
+way of a question: queued, sent, stopped, ended. How the CLI is started, watched
+and closed is in ``lifecycle``.
+
+``lock`` guards the queue, the connection and everything of ``protocol/``. It is
+never held while writing, waiting or calling anything of the program's.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+import uuid
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any, Callable, Deque, Optional, Set
+
+from ..answers import Turn
+from ..errors import (
+    AskTimeout,
+    BudgetExceeded,
+    CalledFromHandler,
+    ClientClosed,
+    ExecutionError,
+    TurnInterrupted,
+    UnsupportedByCli,
+    UsageError,
+)
+from ..events import InterruptReceipt
+from ..log import logger
+from ..protocol.codec import encode
+from ..protocol.costs import CostMeter, Usage
+from ..protocol.outcomes import failure_of
+from ..protocol.turns import CONTEXT, QUESTION, STEER, Entry
+from .dispatcher import Dispatcher
+from .handlers import HandlerRegistry
+from .inbox import Inbox
+from .lifecycle import Lifecycle
+from .responders import Responders
+from .timers import Timers
+from .waiting import Deadline, wait_for
+
+if TYPE_CHECKING:
+    from ..messages import Result
+    from ..options import Options
+    from .items import EndOfStream
+
+__all__ = ["Engine"]
+
+# A turn that does not end so many seconds after its interrupt is ended by force.
+STOP_PATIENCE = 5.0
+# An interrupt that comes before its turn has begun is acknowledged and has no effect.
+INTERRUPT_AGAIN_AFTER = (0.5, 1.5, 3.0)
+# A steered message that old CLIs neither echo nor answer within this time was consumed.
+STEER_PATIENCE = 3.0
+# A turn of the CLI's own that is silent for so long no longer holds up a question.
+FOREIGN_PATIENCE = 30.0
+# What surely fits into a pipe that is being read; more may block, and goes to a thread.
+SMALL_WRITE = 32 * 1024
+
+CLIENT_NUMBERS = itertools.count(1)
+
+
+class Engine:
+    """See the module."""
+
+    def __init__(self, options: Options, registry: HandlerRegistry) -> None:
+        self.options = options
+        self.name = options.name or f"claude-{next(CLIENT_NUMBERS)}"
+        self.process_id = os.getpid()
+        self.lock = threading.Lock()
+        self.registry: Callable[[], Optional[HandlerRegistry]] = weakref.ref(registry)
+        self.inbox = Inbox()
+        self.timers = Timers(self.name)
+        self.responders = Responders(self.name)
+        post = options.post
+        self.dispatcher = Dispatcher(self, post if callable(post) else None)
+        # Without a dispatcher thread, whoever waits (or calls process_events) dispatches.
+        self.pumps = isinstance(post, str)
+        self._pump_lock = threading.Lock()  # held by the one thread that dispatches
+        self.queue: Deque[Turn] = deque()
+        # Turns that are not done: they all fail when the client closes.
+        self.open_turns: Set[Turn] = set()
+        # Notified when a batch was worked off, or the client's state changed.
+        self.changed = threading.Condition(threading.Lock())
+        self.meter = CostMeter()
+        self.session_id: Optional[str] = options.session_id or (
+            None if options.fork_session else options.resume
+        )
+        self.lifecycle = Lifecycle(self)
+        self._warned_permission = False
+
+    # What was spent.
+
+    @property
+    def cost_usd(self) -> float:
+        """What the CLI's results report over the client's life."""
+        return self.meter.total_usd
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens they report."""
+        return self.meter.usage
+
+    def count(self, message: Result) -> float:
+        """Count a result; what was spent since the one before."""
+        with self.lock:
+            return self.meter.result(message.raw)
+
+    # A question is queued.
+
+    def check(self) -> None:
+        """Refuse a closed client, and one that was inherited by fork."""
+        if os.getpid() != self.process_id:
+            raise UsageError(
+                "this client belongs to the process that made it and cannot be used after "
+                "fork(). Make a new Client in the child."
+            )
+        if self.lifecycle.closing:
+            raise ClientClosed()
+
+    def refuse_in_handler(self, method: str) -> None:
+        """Refuse to wait for a turn on a thread that its handlers need."""
+        if self.dispatcher.is_dispatching():
+            raise CalledFromHandler(method)
+        if threading.get_ident() in self.dispatcher.posted_threads:
+            raise UsageError(
+                f"{method}() would freeze this thread, which runs the handlers (it is the user "
+                "interface's, probably). Call submit() and act in on_result."
+            )
+
+    def submit(self, turn: Turn, message: Any, kind: str = QUESTION) -> None:
+        """Queue a question; start the CLI if need be; send it if nothing is in the way."""
+        entry = turn._entry = Entry(str(uuid.uuid4()), kind, turn)
+        # Now, so that what cannot be sent is refused before anything happens.
+        turn._data = encode({**message, "uuid": entry.uuid})
+        self.check()
+        with self.lock:
+            self.queue.append(turn)
+            self.open_turns.add(turn)
+        try:
+            self.lifecycle.ensure_begun()
+        except BaseException:
+            with self.lock:
+                self.open_turns.discard(turn)
+                if turn in self.queue:
+                    self.queue.remove(turn)
+            raise
+        if turn.timeout is not None:
+            timeout = turn.timeout
+            turn._timers.append(self.timers.after(timeout, lambda: self._timed_out(turn)))
+        self.send_next()
+
+    def add_context(self, message: Any) -> None:
+        """Queue a message that asks for no answer."""
+        self.check()
+        self.lifecycle.ensure_ready("add_context")
+        connection = self.lifecycle.connection
+        if connection is None or not connection.knows_context():
+            raise UnsupportedByCli("add_context()", self.lifecycle.cli_version)
+        turn = Turn(self, message, raise_on_error=False)
+        self.submit(turn, {**message, "shouldQuery": False}, CONTEXT)
+
+    # A question is sent.
+
+    def send_next(self) -> None:
+        """Send the next question, if one may be sent. Any thread but the reader's."""
+        with self.lock:
+            connection = self.lifecycle.connection
+            if not self.queue or connection is None or not connection.ready or connection.ended:
+                return
+            if not connection.ledger.may_send():
+                if connection.ledger.foreign_turn:
+                    self.timers.after(FOREIGN_PATIENCE, self._look_after_foreign_turn)
+                return
+            large = len(self.queue[0]._data) > SMALL_WRITE
+        if large and not threading.current_thread().name.startswith(f"{self.name}-responder"):
+            self.responders.run(self.send_next)
+            return
+        with connection.write_lock:
+            with self.lock:
+                turn = self._take_next_locked()
+            if turn is not None:
+                connection.write(turn._data)
+                turn._data = b""
+
+    def _take_next_locked(self) -> Optional[Turn]:
+        """The question to write now; it counts as sent from here on."""
+        connection = self.lifecycle.connection
+        if connection is None or not connection.ready or connection.ended:
+            return None
+        while self.queue and connection.ledger.may_send():
+            turn = self.queue.popleft()
+            if self._over_budget(turn):
+                continue
+            if not turn.set_running_or_notify_cancel():
+                continue
+            assert turn._entry is not None
+            connection.ledger.sent(turn._entry)
+            if turn.idle_timeout is not None:
+                self._watch_silence(turn, turn.idle_timeout, time.monotonic())
+            return turn
+        return None
+
+    def _over_budget(self, turn: Turn) -> bool:
+        budget = self.options.budget_usd
+        if budget is None or self.meter.total_usd < budget:
+            return False
+        spent = self.meter.total_usd
+        self.open_turns.discard(turn)
+        error = BudgetExceeded(f"{spent:.4f} USD of budget_usd={budget:g} are spent; nothing sent")
+        # On another thread: this one holds the lock, and waiters may call us at once.
+        self.responders.run(lambda: turn._fail(error))
+        return True
+
+    def _look_after_foreign_turn(self) -> None:
+        """A turn of the CLI's own that fell silent no longer holds up our question."""
+        with self.lock:
+            connection = self.lifecycle.connection
+            if connection is None or not connection.ledger.foreign_turn:
+                return
+            silent = time.monotonic() - connection.last_activity
+            if silent >= FOREIGN_PATIENCE:
+                connection.ledger.foreign_turn = False
+        if silent >= FOREIGN_PATIENCE:
+            self.responders.run(self.send_next)
+        else:
+            self.timers.after(FOREIGN_PATIENCE - silent, self._look_after_foreign_turn)
+
+    # A question ends.
+
+    def turn_ended(self, entry: Entry, message: Result) -> None:
+        """Every handler of the turn has run: complete it, and send the next question."""
+        turn = entry.owner
+        self._finished(entry)
+        if not isinstance(turn, Turn):
+            self.send_next()
+            return
+        answer = turn._answer
+        assert answer is not None
+        failure = failure_of(
+            message.raw, interrupted=turn._interrupted, assistant_error=turn._assistant_error
+        )
+        answer.is_error = failure is not None
+        if turn._handler_error is not None and self.options.raise_handler_errors:
+            turn._fail(turn._handler_error)
+        elif failure is None:
+            turn._succeed(answer)
+        elif failure.error_class is TurnInterrupted and turn._stopping is not None:
+            turn._fail(with_answer(turn._stopping, answer))
+        elif turn.raise_on_error:
+            turn._fail(failure.error(answer, message))
+        else:
+            turn._succeed(answer)
+        self.send_next()
+
+    def turn_withdrawn(self, entry: Entry) -> None:
+        """The CLI dropped a question, or forgot its result."""
+        turn = entry.owner
+        self._finished(entry)
+        if isinstance(turn, Turn):
+            answer = turn._make_answer(None, 0.0, self.cost_usd)
+            if turn._stopping is not None:
+                turn._fail(with_answer(turn._stopping, answer))
+            elif turn._interrupted:
+                turn._fail(TurnInterrupted("the turn was interrupted before it began", answer))
+            else:
+                turn._fail(ExecutionError("the CLI ended the turn without a result", answer))
+        self.send_next()
+
+    def connection_ended(self, item: EndOfStream) -> None:
+        """The CLI is gone; see ``lifecycle``."""
+        self.lifecycle.connection_ended(item.connection)
+
+    def turn_failed(self, turn: Turn, error: Exception) -> None:
+        """The CLI died in mid-turn."""
+        with self.lock:
+            self.open_turns.discard(turn)
+        answer = turn._answer or turn._make_answer(None, 0.0, self.cost_usd)
+        if turn._stopping is not None:
+            error = with_answer(turn._stopping, answer)
+        elif turn._interrupted:
+            error = TurnInterrupted("the turn was interrupted, and the CLI ended", answer)
+        turn._fail(error)
+
+    def _finished(self, entry: Entry) -> None:
+        with self.lock:
+            connection = self.lifecycle.connection
+            self.lifecycle.crashes = 0
+            if isinstance(entry.owner, Turn):
+                self.open_turns.discard(entry.owner)
+            if connection is None:
+                return
+            connection.ledger.finished(entry)
+            steered = bool(connection.ledger.steered)
+        if steered:
+            self.timers.after(STEER_PATIENCE, self._forget_steered)
+
+    def _forget_steered(self) -> None:
+        with self.lock:
+            connection = self.lifecycle.connection
+            if connection is None or connection.ledger.running() or connection.ledger.foreign_turn:
+                return
+            connection.ledger.forget_steered()
+        self.responders.run(self.send_next)
+
+    # A question is stopped.
+
+    def cancel(self, turn: Turn) -> bool:
+        """Withdraw a queued question: True. Interrupt a running one: False."""
+        if self._unqueue(turn):
+            turn._stop_timers()
+            super(Turn, turn).cancel()
+            turn.set_running_or_notify_cancel()
+            return True
+        self.stop(turn, None)
+        return False
+
+    def stop(self, turn: Turn, reason: Optional[Exception]) -> None:
+        """Interrupt a turn that runs; *reason* is raised when it has ended."""
+        with self.lock:
+            connection = self.lifecycle.connection
+            if connection is None or connection.ledger.running() is not turn._entry:
+                return
+            turn._interrupted = True
+            turn._stopping = turn._stopping or reason
+        self.responders.run(lambda: self._send_interrupt(turn))
+        self._watch_stop(turn)
+
+    def interrupt(self, timeout: float, cancel_queued: bool = True) -> InterruptReceipt:
+        """Interrupt whatever runs; wait for the CLI's word."""
+        self.check()
+        connection = self.lifecycle.connection
+        if connection is None or not connection.ready or connection.ended:
+            return InterruptReceipt()
+        with self.lock:
+            entry = connection.ledger.running()
+        turn = entry.owner if entry is not None else None
+        if isinstance(turn, Turn):
+            turn._interrupted = True
+            self._watch_stop(turn)
+        pending = connection.request("interrupt", {"cancel_queued": True} if cancel_queued else {})
+        body = pending.wait(timeout).check("interrupt")
+        return InterruptReceipt(
+            tuple(body.get("still_queued") or ()), tuple(body.get("cancelled") or ()), body
+        )
+
+    def steer(self, message: Any) -> None:
+        """Write a user message into the turn that runs."""
+        self.check()
+        entry = Entry(str(uuid.uuid4()), STEER)
+        data = encode({**message, "uuid": entry.uuid})
+        connection = self.lifecycle.connection
+        if connection is not None:
+            with connection.write_lock:
+                with self.lock:
+                    running = connection.ledger.running() is not None and not connection.ended
+                    if running:
+                        connection.ledger.steer(entry)
+                if running:
+                    connection.write(data)
+                    return
+        raise UsageError("no turn is running that could be steered. Call ask() or submit().")
+
+    def _send_interrupt(self, turn: Turn) -> None:
+        connection = self.lifecycle.connection
+        with self.lock:
+            if connection is None or connection.ledger.running() is not turn._entry:
+                return
+        connection.request("interrupt", {"cancel_queued": True})
+
+    def _watch_stop(self, turn: Turn) -> None:
+        """Interrupt again, because the first may have come too early; then end it by force."""
+        for delay in INTERRUPT_AGAIN_AFTER:
+            again = self.timers.after(
+                delay, lambda: self.responders.run(lambda: self._send_interrupt(turn))
+            )
+            turn._timers.append(again)
+        turn._timers.append(self.timers.after(STOP_PATIENCE, lambda: self._force(turn)))
+
+    def _force(self, turn: Turn) -> None:
+        with self.lock:
+            connection = self.lifecycle.connection
+            if connection is None or connection.ledger.running() is not turn._entry:
+                return
+        connection.kill(f"a turn did not end within {STOP_PATIENCE:g} s of its interrupt")
+
+    def _timed_out(self, turn: Turn) -> None:
+        assert turn.timeout is not None
+        if self._unqueue(turn):
+            turn._fail(AskTimeout(turn.timeout, sent=False))
+        elif turn._answer is not None:
+            # Only handlers are still at it: nothing to interrupt.
+            turn._fail(AskTimeout(turn.timeout, answer=turn._answer))
+        else:
+            self.stop(turn, AskTimeout(turn.timeout))
+
+    def _watch_silence(self, turn: Turn, limit: float, since: float) -> None:
+        """The clock of ``idle_timeout``: it stops while the CLI waits for us."""
+
+        def look() -> None:
+            with self.lock:
+                connection = self.lifecycle.connection
+                if connection is None or connection.ledger.running() is not turn._entry:
+                    return
+                now = time.monotonic()
+                waiting = bool(connection.open_requests) or connection.paused
+                heard = now if waiting else max(connection.last_activity, since)
+            if now - heard >= limit:
+                self.stop(turn, AskTimeout(limit, idle=True))
+            else:
+                self._watch_silence(turn, limit, heard)
+
+        delay = max(0.0, since + limit - time.monotonic())
+        turn._timers.append(self.timers.after(delay, look))
+
+    def _unqueue(self, turn: Turn) -> bool:
+        with self.lock:
+            if turn not in self.queue:
+                return False
+            self.queue.remove(turn)
+            self.open_turns.discard(turn)
+            return True
+
+    # Somebody waits.
+
+    def wait_for_turn(
+        self,
+        turn: Turn,
+        timeout: Optional[float],
+        method: str,
+        until: Callable[[], object] = lambda: False,
+    ) -> None:
+        """Wait until *turn* is done (or *until* holds); AskTimeout if it takes too long."""
+        if turn.done():
+            return
+        self.refuse_in_handler(method)
+        deadline = Deadline(timeout)
+
+        def is_over() -> object:
+            return turn.done() or until()
+
+        turn._callers += 1
+        try:
+            if self.pumps:
+                over = self._pump_until(is_over, deadline, turn)
+            else:
+                condition = turn._condition
+                with condition:
+                    over = wait_for(condition, is_over, deadline)
+        finally:
+            turn._callers -= 1
+        if not over:
+            assert timeout is not None
+            raise AskTimeout(timeout, sent=turn.running(), answer=turn._answer)
+
+    def wait_idle(self, timeout: Optional[float]) -> None:
+        """Wait until nothing runs, is queued, or works in the background."""
+        self.check()
+        self.refuse_in_handler("wait_idle")
+        deadline = Deadline(timeout)
+        if self.pumps:
+            idle = self._pump_until(self._is_idle, deadline, None)
+        else:
+            with self.changed:
+                idle = wait_for(self.changed, self._is_idle, deadline)
+        if not idle:
+            assert timeout is not None
+            raise AskTimeout(timeout, what="the session did not become idle")
+
+    def _is_idle(self) -> bool:
+        with self.lock:
+            if self.lifecycle.closing:
+                return True
+            connection = self.lifecycle.connection
+            if self.queue and not self.lifecycle.gave_up:
+                return False
+            if connection is not None and not connection.ended:
+                if not connection.ledger.is_idle():
+                    return False
+        return self.inbox.is_drained()
+
+    # Somebody dispatches.
+
+    def is_over(self) -> bool:
+        """Whether the last batch has been worked off."""
+        return self.lifecycle.over.is_set()
+
+    def process_batch(self, timeout: Optional[float]) -> int:
+        """Take a batch from the inbox and deliver it; how many items it had."""
+        batch = self.inbox.take(timeout)
+        if batch is None:
+            return 0
+        try:
+            self.dispatcher.process(batch)
+        finally:
+            self.inbox.done()
+            with self.changed:
+                self.changed.notify_all()
+        return len(batch)
+
+    def pump(self, timeout: Optional[float]) -> int:
+        """Deliver what has arrived, on this thread; wait up to *timeout* for a first batch."""
+        if not self._pump_lock.acquire(timeout=-1 if timeout is None else timeout):
+            return 0
+        try:
+            count = self.process_batch(timeout)
+            while count and not self.is_over():
+                more = self.process_batch(0)
+                if not more:
+                    break
+                count += more
+            return count
+        finally:
+            self._pump_lock.release()
+
+    def _pump_until(
+        self, is_over: Callable[[], object], deadline: Deadline, turn: Optional[Turn]
+    ) -> bool:
+        while not is_over():
+            if deadline.is_over():
+                return False
+            if self._belongs_to_another(turn) or not self._pump_lock.acquire(blocking=False):
+                with self.changed:
+                    if not is_over():
+                        self.changed.wait(min(0.05, deadline.slice()))
+                continue
+            try:
+                self.process_batch(deadline.slice())
+            finally:
+                self._pump_lock.release()
+        return True
+
+    def _belongs_to_another(self, turn: Optional[Turn]) -> bool:
+        """Under post="caller": whether another thread waits for what arrives now."""
+        current = self.dispatcher.turn
+        return (
+            self.options.post == "caller"
+            and current is not None
+            and current is not turn
+            and current._callers > 0
+        )
+
+    def call_back(self, function: Callable[[Turn], object], turn: Turn) -> None:
+        """Call a done-callback as a handler is called: in order, guarded."""
+        if self.dispatcher.is_dispatching() or self.is_over():
+            self.dispatcher.call(function, turn)
+        else:
+            self.inbox.put([lambda: self.dispatcher.call(function, turn)])
+
+    def warn_unserved_permission(self, raw: Any) -> None:
+        """Say once how to let Claude use a tool."""
+        if not self._warned_permission:
+            self._warned_permission = True
+            tool = (raw.get("request") or raw.get("payload") or {}).get("tool_name")
+            logger.warning(
+                "! Claude asked to use %s and was denied, because nobody decides. Pass "
+                "allowed_tools=[...] or permission_mode=..., or register on_permission.",
+                tool,
+            )
+
+
+def with_answer(error: Exception, answer: Any) -> Exception:
+    """*error* with what there was of an answer."""
+    if isinstance(error, AskTimeout):
+        return AskTimeout(error.timeout, error.sent, answer, error.idle)
+    return error

@@ -1,0 +1,165 @@
+"""
+The queue between the reader and the dispatcher: ordered, bounded, merging.
+
+::
+
+    process -> lines -> messages -> [inbox] -> dispatch -> handlers -> turn
+
+What one read brought travels as one batch, so that at full speed there is one
+hop between the threads for hundreds of messages. Decisions taken here and
+nowhere else:
+
+* When handlers are slower than the CLI, neighbouring deltas of one block are
+  merged into one. Nothing is lost, order is kept, and memory holds the text
+  itself instead of thousands of messages. Not while somebody wants the raw
+  events.
+* Past a high-water mark the reader pauses and so, by the full pipe, does the
+  CLI. Never while a request of ours waits for its reply, which is behind the
+  messages in the pipe.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+
+from ..protocol.streaming import DELTA_FIELDS
+
+__all__ = ["Inbox", "MergedDelta"]
+
+# A backlog of so many batches means that the handlers cannot keep up.
+MERGE_FROM = 8
+# Bytes of JSON that may wait; as Python objects they take about five times that.
+HIGH_WATER = 16 * 1024 * 1024
+
+Item = Any
+
+
+class MergedDelta:
+    """Several deltas of one block as one: their texts, in order."""
+
+    __slots__ = ("delta_type", "index", "parent", "texts")
+
+    def __init__(self, parent: Optional[str], index: Any, delta_type: str, text: str) -> None:
+        self.parent = parent
+        self.index = index
+        self.delta_type = delta_type
+        self.texts = [text]
+
+    def continues(self, parent: Optional[str], index: Any, delta_type: str) -> bool:
+        """Whether a delta belongs to the same block."""
+        return (self.parent, self.index, self.delta_type) == (parent, index, delta_type)
+
+
+class Inbox:
+    """Batches of items, filled by the reader (and others), emptied by the dispatcher."""
+
+    def __init__(self) -> None:
+        # Guards everything below; notified when a batch comes, goes, or is done.
+        self._changed = threading.Condition(threading.Lock())
+        self._batches: Deque[Tuple[List[Item], int]] = deque()
+        self._size = 0
+        self._unfinished = 0
+        self._released = False
+        # Set by whoever wants every raw stream event: merging is off then.
+        self.raw_wanted = False
+
+    def put(self, items: List[Item], size: int = 0) -> None:
+        """Add *items*, which took *size* bytes on the wire."""
+        if not items:
+            return
+        with self._changed:
+            if len(self._batches) >= MERGE_FROM and not self.raw_wanted:
+                items, size = self._merge(items, size)
+                if not items:
+                    return
+            self._batches.append((items, size))
+            self._size += size
+            self._unfinished += 1
+            self._changed.notify_all()
+
+    def take(self, timeout: Optional[float] = None) -> Optional[List[Item]]:
+        """The oldest batch; None if none came in time. Call :meth:`done` after it."""
+        with self._changed:
+            if not self._batches and not self._changed.wait_for(self._batches.__len__, timeout):
+                return None
+            items, size = self._batches.popleft()
+            self._size -= size
+            self._changed.notify_all()
+            return items
+
+    def done(self) -> None:
+        """A batch that was taken is worked off."""
+        with self._changed:
+            self._unfinished -= 1
+            self._changed.notify_all()
+
+    def is_drained(self) -> bool:
+        """Whether everything that was put is worked off."""
+        return self._unfinished == 0
+
+    def wait_for_room(self, must_read: Callable[[], bool]) -> None:
+        """Pause while too much waits; not while *must_read* says that a reply is due."""
+        if self._size <= HIGH_WATER:
+            return
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._size <= HIGH_WATER or self._released or must_read()
+            )
+
+    def look_again(self) -> None:
+        """Something changed that a pausing reader should know."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def release(self) -> None:
+        """Never pause again: the client is closing."""
+        with self._changed:
+            self._released = True
+            self._changed.notify_all()
+
+    def _merge(self, items: List[Item], size: int) -> Tuple[List[Item], int]:
+        """Merge deltas into the last item that waits, or into each other."""
+        last_batch = self._batches[-1][0]
+        last = last_batch[-1]
+        kept: List[Item] = []
+        kept_size = 0
+        added = 0
+        per_item = size // len(items)
+        for item in items:
+            delta = delta_of(item)
+            if delta is None:
+                kept.append(item)
+                kept_size += per_item
+            elif isinstance(last, MergedDelta) and last.continues(*delta[:3]):
+                last.texts.append(delta[3])
+                added += len(delta[3])
+                continue
+            else:
+                item = MergedDelta(*delta)
+                kept.append(item)
+                kept_size += len(delta[3])
+            last = item
+        if added:
+            # Text that joined an item already waiting still takes room.
+            waiting, waiting_size = self._batches[-1]
+            self._batches[-1] = (waiting, waiting_size + added)
+            self._size += added
+        return kept, kept_size
+
+
+def delta_of(item: Item) -> Optional[Tuple[Optional[str], Any, str, str]]:
+    """Parent, index, type and text of a delta that can be merged; None for anything else."""
+    if type(item) is not dict:
+        return None
+    event: Dict[str, Any] = item.get("event") or {}
+    try:
+        delta = event["delta"]
+        delta_type = delta["type"]
+        text = delta[DELTA_FIELDS[delta_type]]
+    except (KeyError, TypeError):
+        return None
+    if not isinstance(text, str) or event.get("type") != "content_block_delta":
+        return None
+    return item.get("parent_tool_use_id"), event.get("index"), delta_type, text

@@ -1,0 +1,69 @@
+"""What travels through the inbox besides raw stream events and merged deltas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Mapping, Optional
+
+if TYPE_CHECKING:
+    from ..protocol.turns import Entry
+    from .connection import Connection
+
+__all__ = ["EndOfStream", "Routed", "StderrLine", "Withdrawn"]
+
+
+class Routed:
+    """
+    A message, with what the reader found out about it.
+
+    Attributes:
+        raw: The message.
+        entry: The question it belongs to, or None.
+        completes: For a result: the question it answers, or None.
+        bystander: For a result of nobody: the question that was waiting meanwhile.
+        withdrawn: The question that will get no result, as this message says; or None.
+
+    """
+
+    __slots__ = ("bystander", "completes", "entry", "raw", "withdrawn")
+
+    def __init__(
+        self,
+        raw: Mapping[str, Any],
+        entry: Optional[Entry],
+        completes: Optional[Entry] = None,
+        bystander: Optional[Entry] = None,
+        withdrawn: Optional[Entry] = None,
+    ) -> None:
+        self.raw = raw
+        self.entry = entry
+        self.completes = completes
+        self.bystander = bystander
+        self.withdrawn = withdrawn
+
+
+class Withdrawn:
+    """The CLI dropped a question before it ran; no result will come."""
+
+    __slots__ = ("entry",)
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+
+
+class StderrLine:
+    """A line that the CLI wrote for people."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class EndOfStream:
+    """The CLI says no more. The last item of its connection, always, and exactly one."""
+
+    __slots__ = ("connection", "error")
+
+    def __init__(self, connection: Connection, error: Optional[BaseException]) -> None:
+        self.connection = connection
+        self.error = error

@@ -1,0 +1,125 @@
+"""
+Carry what the CLI says from its pipes to where it belongs, until end of file.
+
+::
+
+    process -> [lines -> messages] -> inbox -> dispatch -> handlers -> turn
+
+Two threads for each life of the CLI. Closing the pipe is what stops them; there
+is no flag to poll. They call no handler and never write to the CLI, so they can
+always be joined, and whatever happens, exactly one ``EndOfStream`` is put into
+the inbox by the reader, as the last item of its connection.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from logging import DEBUG
+from typing import TYPE_CHECKING, Any, List, Optional
+
+from ..log import logger, shortened
+from ..protocol.codec import decode
+from ..protocol.lines import LineSplitter
+from .items import EndOfStream, StderrLine
+
+if TYPE_CHECKING:
+    from .connection import Connection
+    from .inbox import Inbox
+
+__all__ = ["ReaderThread", "StderrThread"]
+
+# The last lines of stderr come a moment after the end of stdout.
+STDERR_PATIENCE = 0.5
+LONGEST_STDERR_LINE = 2000
+
+
+class ReaderThread(threading.Thread):
+    """Read stdout, let the protocol route each message, fill the inbox."""
+
+    def __init__(self, connection: Connection, inbox: Inbox, owner: str) -> None:
+        # Daemon: a program that forgets close() must still be able to exit.
+        super().__init__(name=f"{owner}-reader", daemon=True)
+        self._connection = connection
+        self._inbox = inbox
+
+    def run(self) -> None:
+        """See the class."""
+        connection = self._connection
+        error: Optional[Exception] = None
+        try:
+            self._read_all()
+        except Exception as failure:  # reaches whoever waits, through the inbox
+            logger.exception("! reading from the CLI failed")
+            error = failure
+        connection.stderr_thread.join(STDERR_PATIENCE)
+        connection.end(error)
+        self._inbox.put([EndOfStream(connection, error)])
+        connection.clear_away()
+
+    def _read_all(self) -> None:
+        connection = self._connection
+        inbox = self._inbox
+        read = connection.transport.read
+        splitter = LineSplitter()
+        while True:
+            chunk = read()
+            connection.last_activity = time.monotonic()
+            lines = splitter.feed(chunk) if chunk else splitter.end()
+            inbox.put(self._messages(lines), len(chunk))
+            if not chunk:
+                return
+            connection.paused = True
+            inbox.wait_for_room(connection.pending.__len__)
+            connection.paused = False
+
+    def _messages(self, lines: List[bytes]) -> List[Any]:
+        """What of these lines goes to the inbox. Runs for every line: keep it cheap."""
+        connection = self._connection
+        route = connection.route
+        items: List[Any] = []
+        append = items.append
+        if connection.recorder is not None:
+            for line in lines:
+                connection.recorder.received(line)
+        for line in lines:
+            message = decode(line)
+            if message is None:
+                connection.noise(line)
+            elif message.get("type") == "stream_event":
+                append(message)
+            else:
+                routed = route(message)
+                if routed is not None:
+                    append(routed)
+        return items
+
+
+class StderrThread(threading.Thread):
+    """Read stderr, so that the CLI never blocks on it; keep the last lines for errors."""
+
+    def __init__(self, connection: Connection, inbox: Inbox, owner: str) -> None:
+        # Daemon: as above.
+        super().__init__(name=f"{owner}-stderr", daemon=True)
+        self._connection = connection
+        self._inbox = inbox
+
+    def run(self) -> None:
+        """See the class."""
+        connection = self._connection
+        splitter = LineSplitter()
+        try:
+            while True:
+                chunk = connection.transport.read_error()
+                lines = splitter.feed(chunk) if chunk else splitter.end()
+                for line in lines:
+                    text = line.decode("utf-8", "replace")
+                    connection.stderr_tail.append(text[:LONGEST_STDERR_LINE])
+                    if logger.isEnabledFor(DEBUG):
+                        logger.debug("< stderr: %s", shortened(text))
+                    if connection.stderr_wanted():
+                        self._inbox.put([StderrLine(text)], len(line))
+                if not chunk:
+                    return
+        except Exception:
+            logger.exception("! reading the CLI's stderr failed")

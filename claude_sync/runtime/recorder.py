@@ -1,0 +1,66 @@
+"""
+Write both directions of the wire into a file, secrets removed.
+
+One JSON object a line: ``dir`` is ``in`` (to the CLI) or ``out`` (from it),
+``t`` the seconds since the start, ``msg`` the message; what is not JSON is a
+text under ``raw``. The file is private and whole lines are flushed, so a crash
+leaves a readable file.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any, Dict, Optional
+
+from ..protocol.codec import decode, encode
+from .redaction import redact_text
+
+__all__ = ["Recorder"]
+
+
+class Recorder:
+    """A file that grows; used by the reader and by whoever writes, so it has a lock."""
+
+    def __init__(self, path: Any) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        self._file: Optional[Any] = os.fdopen(os.open(os.fspath(path), flags, 0o600), "ab")
+        self._lock = threading.Lock()  # guards the file: lines must not be mixed
+        self._start = time.monotonic()
+
+    def received(self, line: bytes) -> None:
+        """A line from the CLI."""
+        self._write("out", line)
+
+    def sent(self, data: bytes) -> None:
+        """Lines to the CLI."""
+        for line in data.splitlines():
+            self._write("in", line)
+
+    def flush(self) -> None:
+        """Make sure that what was recorded is in the file."""
+        with self._lock:
+            if self._file is not None:
+                self._file.flush()
+
+    def close(self) -> None:
+        """Close the file; later lines are dropped."""
+        with self._lock:
+            file, self._file = self._file, None
+            if file is not None:
+                file.close()
+
+    def _write(self, direction: str, line: bytes) -> None:
+        record: Dict[str, Any] = {"dir": direction, "t": round(time.monotonic() - self._start, 3)}
+        redacted = redact_text(line.decode("utf-8", "replace"))
+        message = decode(redacted.encode("utf-8", "replace"))
+        if message is None:
+            record["raw"] = redacted
+        else:
+            record["msg"] = message
+        data = encode(record)
+        with self._lock:
+            if self._file is not None:
+                self._file.write(data)
+                self._file.flush()

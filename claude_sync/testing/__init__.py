@@ -1,0 +1,45 @@
+"""
+For the tests of programs that use this library: everything but the service.
+
+* :class:`ScriptedCli`: a CLI in memory that says what a test wants it to say.
+* :class:`StandIn`: a real executable that does the same, and misbehaves on demand.
+* :mod:`~claude_sync.testing.builders`: messages as the CLI writes them.
+* :class:`LoopbackModel`: a Messages API on 127.0.0.1, for the real CLI.
+
+The names are loaded when they are asked for: a program that is tested with one of
+them does not pay for the others.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, List
+
+if TYPE_CHECKING:
+    from . import builders
+    from .model import LoopbackModel
+    from .scripted import ScriptedCli
+    from .stand_in import StandIn
+
+__all__ = ["LoopbackModel", "ScriptedCli", "StandIn", "builders"]
+
+HOMES = {
+    "LoopbackModel": ".model",
+    "ScriptedCli": ".scripted",
+    "StandIn": ".stand_in",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load *name* from its module, the first time it is asked for."""
+    if name == "builders":
+        return importlib.import_module(".builders", __name__)
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(HOMES[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> List[str]:
+    return sorted(set(globals()) | set(__all__))

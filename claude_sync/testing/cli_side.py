@@ -1,0 +1,260 @@
+"""
+The vocabulary in which a test, or a script, plays the CLI.
+
+::
+
+    client  <- stdout --  [CliSide]  -- ScriptedCli: in memory
+            -- stdin -->             -- ProgramCli: a process of its own
+
+A *script* is a function of one argument, the CLI it plays::
+
+    def forgets_to_answer(cli):
+        cli.accept()                 # the client's initialize request
+        cli.answer("Hello")          # its first question, a whole turn
+        cli.expect("user")           # its second question ...
+        cli.exit(3)                  # ... is too much
+
+The words are defined once, here, so that a script means the same in memory and as
+a process. Two styles of CLI are spoken: ``"new"`` ones report the life of each user
+message and list it in the result; ``"old"`` ones only repeat it.
+
+This module imports nothing but the standard library and :mod:`.builders`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+from . import builders
+from .cli_style import CliStyle, text_of
+
+# Known to type checkers; importing typing would take longer than all the rest.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, Mapping, NoReturn, Optional, Sequence
+
+    Wire = Dict[str, Any]
+
+__all__ = ["CliSide", "EndOfInput", "encoded", "text_of"]
+
+# Where a key given to expect() is looked for, in this order.
+PLACES = ((), ("request",), ("response",), ("response", "response"), ("message",))
+
+# Tells "no such key" from None.
+MISSING = object()
+
+encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class EndOfInput(AssertionError):
+    """The client has ended its side; it will say nothing more."""
+
+
+class CliSide(CliStyle):
+    """What a CLI does, whatever carries its words."""
+
+    # What a carrier provides.
+
+    def receive(self, patience: Optional[float] = None) -> Optional[Wire]:
+        """
+        The client's next message; None if *patience* seconds brought none.
+
+        Raises EndOfInput when the client has ended its side, and AssertionError for a
+        line that is no JSON object.
+        """
+        raise NotImplementedError
+
+    def print_raw(self, data: bytes) -> None:
+        """Print bytes as they are: half a line, two lines, garbage."""
+        raise NotImplementedError
+
+    def print_error(self, line: str) -> None:
+        """Print a line on stderr."""
+        raise NotImplementedError
+
+    def exit(self, code: int = 0) -> NoReturn:
+        """End here, with this exit code."""
+        raise NotImplementedError
+
+    def kill_itself(self) -> NoReturn:
+        """End as if somebody had killed it: no last word, no clean-up."""
+        raise NotImplementedError
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass without hearing or saying anything."""
+        time.sleep(seconds)
+
+    # Saying.
+
+    def say(self, *messages: Mapping[str, Any], **fields: Any) -> None:
+        """Print messages, in one write; *fields* are one more."""
+        if fields:
+            messages = (*messages, fields)
+        self.print_raw(encoded(messages))
+
+    def flood_error(self, lines: int, text: str = "something happened, again") -> None:
+        """Print many lines on stderr."""
+        for number in range(lines):
+            self.print_error(f"{number}: {text}")
+
+    # Hearing.
+
+    def expect(
+        self, type: Optional[str] = None, patience: Optional[float] = None, **keys: Any
+    ) -> Wire:
+        """
+        Wait for the client's next message, check *keys*, return it whole.
+
+        A key is looked for in the message, then in its ``request``, ``response`` (and
+        the ``response`` in that) or ``message``; ``text`` is the text of a user
+        message. The value ``...`` takes anything, as long as the key is there.
+        """
+        wanted = {"type": type, **keys} if type is not None else keys
+        waited = self.patience if patience is None else patience
+        try:
+            message = self.receive(waited)
+        except EndOfInput:
+            raise EndOfInput(f"waited for {wanted}, but the client has ended its side") from None
+        if message is None:
+            raise AssertionError(f"waited {waited} s for {wanted}, but the client sent nothing")
+        for key, value in wanted.items():
+            found = look_up(message, key)
+            if found is MISSING or (value is not ... and found != value):
+                shown = "nothing" if found is MISSING else repr(found)
+                raise AssertionError(
+                    f"expected {key}={value!r}, found {shown}; the client sent {message}"
+                )
+        return message
+
+    def expect_reply(self, request: Mapping[str, Any], patience: Optional[float] = None) -> Wire:
+        """Wait for the client's answer to *request*, which must be its next message: the body."""
+        identity = request["request_id"]
+        reply = self.expect("control_response", patience, request_id=identity, subtype="success")
+        body: Wire = reply["response"].get("response") or {}
+        return body
+
+    def expect_end(self, patience: Optional[float] = None) -> None:
+        """Wait for the client to end its side; anything else it says is an error."""
+        waited = self.patience if patience is None else patience
+        try:
+            message = self.receive(waited)
+        except EndOfInput:
+            return
+        what = f"the client sent {message}" if message else f"{waited} s went by"
+        raise AssertionError(f"waited for the client to end its side, but {what}")
+
+    # Requests, both ways.
+
+    def accept(self, **fields: Any) -> Wire:
+        """Answer the client's ``initialize``; *fields* are added to the answer. The request."""
+        request = self.expect("control_request", subtype="initialize")
+        self.say(self.initialized(request, **fields))
+        return request
+
+    def reply(self, request: Mapping[str, Any], **body: Any) -> None:
+        """Answer a request of the client."""
+        self.say(builders.control_response(request["request_id"], body))
+
+    def refuse(self, request: Mapping[str, Any], error: str, code: Optional[str] = None) -> None:
+        """Refuse a request of the client."""
+        self.say(builders.control_error(request["request_id"], error, code))
+
+    def ask_permission(self, tool: str, input: Mapping[str, Any], **fields: Any) -> Wire:
+        """Ask whether a tool may be used; the request, for :meth:`expect_reply`."""
+        return self.ask(builders.can_use_tool(tool, input, **fields))
+
+    def call_hook(
+        self, callback_id: str, event: str, input: Optional[Mapping[str, Any]] = None, **fields: Any
+    ) -> Wire:
+        """Call a hook; the request, for :meth:`expect_reply`."""
+        return self.ask(builders.hook_callback(callback_id, event, input, **fields))
+
+    def call_server(self, server: str, message: Mapping[str, Any]) -> Wire:
+        """Speak to an MCP server inside the client; the request, for :meth:`expect_reply`."""
+        return self.ask(builders.mcp_message(server, message))
+
+    def ask(self, request: Wire) -> Wire:
+        """Print a request of ours and return it."""
+        self.say(request)
+        return request
+
+    def cancel(self, request: Mapping[str, Any]) -> None:
+        """Withdraw a request of ours."""
+        self.say(builders.control_cancel(request["request_id"]))
+
+    # Whole turns.
+
+    def answer(
+        self,
+        text: str = "",
+        prompt: Optional[str] = None,
+        *,
+        to: Optional[Mapping[str, Any]] = None,
+        pieces: Optional[Sequence[str]] = None,
+        announced: bool = False,
+        **fields: Any,
+    ) -> Wire:
+        """
+        Wait for a question and play a whole turn for it.
+
+        Args:
+            text: What Claude says.
+            prompt: What the question must be, if that matters.
+            to: The question, if it was received already.
+            pieces: How the text is cut when it is streamed; by words, by default.
+            announced: Whether it was told already that the question is queued.
+            fields: Fields of the result.
+
+        Returns:
+            The question, as the client sent it.
+
+        """
+        if to is None:
+            to = self.expect("user") if prompt is None else self.expect("user", text=prompt)
+        if pieces is not None:
+            text = "".join(pieces)
+        spoken = self.spoken(text, pieces)
+        # Old CLIs repeat the question after the first pieces have been streamed.
+        early = self.style == "new" or not self.partial
+        place = 0 if early else min(3, len(spoken))
+        self.say(
+            *self.beginning(to, announced),
+            *spoken[:place],
+            *self.repetition(to),
+            *spoken[place:],
+            *self.ending([to], text, **fields),
+        )
+        return dict(to)
+
+    def begin_turn(self, user: Mapping[str, Any], announced: bool = False) -> None:
+        """Print how a turn begins: it is on the question, its settings, the question again."""
+        self.say(*self.beginning(user, announced), *self.repetition(user))
+
+    def speak(self, text: str, pieces: Optional[Sequence[str]] = None) -> None:
+        """Print a message of Claude, streamed if the client wants that."""
+        self.say(*self.spoken(text, pieces))
+
+    def end_turn(self, user: Mapping[str, Any], text: str = "", **fields: Any) -> None:
+        """Print how a turn ends: the result and what follows it."""
+        self.say(*self.ending([user], text, **fields))
+
+    def end_interrupted(self, user: Mapping[str, Any], text: str = "", **fields: Any) -> None:
+        """Print how an interrupted turn ends; *text* is what Claude had said by then."""
+        self.say(*self.interruption([user], text, **fields))
+
+
+def encoded(messages: Iterable[Mapping[str, Any]]) -> bytes:
+    """*messages* as lines."""
+    return "".join([encode(message) + "\n" for message in messages]).encode("ascii")
+
+
+def look_up(message: Mapping[str, Any], key: str) -> Any:
+    """The value of *key*, wherever in *message* it is; MISSING if nowhere."""
+    for place in PLACES:
+        part: Any = message
+        for step in place:
+            part = part.get(step) if isinstance(part, Mapping) else None
+        if isinstance(part, Mapping) and key in part:
+            return part[key]
+    return text_of(message) if key == "text" else MISSING

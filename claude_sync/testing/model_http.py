@@ -1,0 +1,251 @@
+"""
+The HTTP half of the loopback model: connections, threads, waits.
+
+::
+
+    [listener] -> [one thread a connection] -> answer(method, path, headers, body) -> Response
+
+Decided here and nowhere else:
+
+* one request a connection: a reply that ends ends its connection, so no thread
+  waits for a second request that never comes;
+* every wait (a delay, a gate) also ends when the client hangs up and when the
+  server closes; a client that hangs up is normal and never reported;
+* :meth:`LoopbackServer.stop` returns when every thread has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import logging
+import socket
+import socketserver
+import threading
+import time
+from http.server import BaseHTTPRequestHandler
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Set, Tuple
+
+from .model_wire import Frame
+
+logger = logging.getLogger("claude_sync")
+
+# How late a hang-up may be noticed while a gate is waited for.
+GATE_SLICE = 0.02
+# Only code of the user (a matcher, a reply function) can keep a thread this long.
+JOIN_PATIENCE = 10.0
+
+
+class HungUp(Exception):
+    """The client is gone, or the server closes; the reply has no reader any more."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Response:
+    """
+    What is sent back.
+
+    Attributes:
+        status: The HTTP status.
+        frames: The body, with waits in it.
+        headers: HTTP headers to add.
+        content_type: That of the body.
+        length: Of the whole body; None: it is streamed.
+        waits: What to wait for before anything is sent.
+        broken: The connection drops after the last frame, before the body's end.
+
+    """
+
+    status: int
+    frames: Iterable[Frame]
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    content_type: str = "application/json"
+    length: Optional[int] = None
+    waits: Iterable[Frame] = ()
+    broken: bool = False
+
+
+def json_response(status: int, body: Mapping[str, Any], **more: Any) -> Response:
+    """A whole JSON body."""
+    data = json.dumps(body).encode()
+    return Response(status, [data], length=len(data), **more)
+
+
+AnswerFunction = Callable[[str, str, Mapping[str, str], bytes], Response]
+
+
+class LoopbackServer(socketserver.TCPServer):
+    """
+    Listen on a free port of 127.0.0.1 from construction until :meth:`stop`.
+
+    ``_lock`` guards ``_connections``, ``_threads`` and ``stopping``, and is held
+    while a connection is closed or shut down, so that neither happens to a number
+    that already belongs to another socket.
+    """
+
+    request_queue_size = 128
+
+    def __init__(self, name: str, answer: AnswerFunction) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answer = answer
+        self.port = int(self.server_address[1])
+        self.stopping = False
+        self.stopped = threading.Event()
+        self._name = name
+        self._count = 0
+        self._lock = threading.Lock()
+        self._connections: Set[socket.socket] = set()
+        self._threads: List[threading.Thread] = []
+        # Daemon, like the threads of the connections: a program that forgets close()
+        # must still be able to exit.
+        self._listener = threading.Thread(target=self._listen, name=f"{name}-listen", daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        while not self.stopping:
+            self.handle_request()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve one connection in a thread of its own."""
+        with self._lock:
+            if not self.stopping:
+                self._count += 1
+                thread = threading.Thread(
+                    target=self._serve,
+                    args=(request, client_address),
+                    name=f"{self._name}-connection-{self._count}",
+                    daemon=True,
+                )
+                self._connections.add(request)
+                self._threads = [t for t in self._threads if t.is_alive()] + [thread]
+                thread.start()
+                return
+        self.shutdown_request(request)
+
+    def _serve(self, connection: socket.socket, client_address: Any) -> None:
+        try:
+            self.finish_request(connection, client_address)
+        except (HungUp, OSError):
+            pass  # the client went away: it was interrupted, or has ended
+        except Exception:
+            logger.exception("! the loopback model could not answer")
+        finally:
+            with self._lock:
+                self._connections.discard(connection)
+                self.shutdown_request(connection)
+
+    def stop(self) -> None:
+        """Stop listening, drop every connection, end every thread."""
+        with self._lock:
+            if self.stopping:
+                return
+            self.stopping = True
+        self.stopped.set()
+        # The listener waits for a connection, so it gets one: closing its socket
+        # would not wake it on every platform.
+        with socket.socket() as knock:
+            knock.connect(("127.0.0.1", self.port))
+            self._listener.join()
+        self.server_close()
+        with self._lock:
+            threads = self._threads
+            for connection in self._connections:
+                hang_up(connection)
+        deadline = time.monotonic() + JOIN_PATIENCE
+        for thread in threads:
+            if thread is threading.current_thread():
+                continue  # a rule that closes its model
+            thread.join(max(0.0, deadline - time.monotonic()))
+            if thread.is_alive():
+                logger.warning(
+                    "! %s still runs; does a matcher or a reply function of yours wait?",
+                    thread.name,
+                )
+
+    # What a connection's thread may wait for.
+
+    def wait(self, connection: socket.socket, frame: Frame) -> None:
+        """Wait for seconds or an event; HungUp when the client or the server ends first."""
+        if isinstance(frame, threading.Event):
+            while not frame.wait(GATE_SLICE):
+                self._watch(connection, 0.0)
+        elif isinstance(frame, (int, float)):
+            self._watch(connection, frame)
+
+    def _watch(self, connection: socket.socket, seconds: float) -> None:
+        """Let time pass with an eye on the connection, which stop() shuts down."""
+        deadline = time.monotonic() + seconds
+        if self.stopping:
+            raise HungUp
+        try:
+            connection.settimeout(seconds)
+            if connection.recv(1, socket.MSG_PEEK) == b"":
+                raise HungUp
+        except (socket.timeout, BlockingIOError):
+            return
+        finally:
+            connection.settimeout(None)
+        # The client sent more than its request; so only stop() can be watched.
+        if self.stopped.wait(max(0.0, deadline - time.monotonic())):
+            raise HungUp
+
+
+def hang_up(connection: socket.socket) -> None:
+    """End a connection whose thread may be reading from it or writing to it."""
+    with contextlib.suppress(OSError):  # the other side may have been faster
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection: read the request, ask for the response, send it."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "loopback"
+    sys_version = ""
+    disable_nagle_algorithm = True  # each piece of a stream is to arrive at once
+    server: LoopbackServer
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise HungUp
+        self._answer(body)
+
+    def do_GET(self) -> None:
+        self._answer(b"")
+
+    def do_HEAD(self) -> None:
+        self._answer(b"")
+
+    def _answer(self, body: bytes) -> None:
+        self.close_connection = True
+        response = self.server.answer(self.command, self.path, dict(self.headers.items()), body)
+        for frame in response.waits:
+            self.server.wait(self.connection, frame)
+        self.send_response(response.status)
+        streamed = response.length is None
+        fields: List[Tuple[str, str]] = [("Content-Type", response.content_type)]
+        fields.append(
+            ("Transfer-Encoding", "chunked")
+            if streamed
+            else ("Content-Length", str(response.length))
+        )
+        fields.extend(response.headers.items())
+        for name, value in fields:
+            self.send_header(name, value)
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        for frame in response.frames:
+            if isinstance(frame, bytes):
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(frame), frame) if streamed else frame)
+            else:
+                self.server.wait(self.connection, frame)
+        if streamed and not response.broken:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: requests are kept, not printed."""

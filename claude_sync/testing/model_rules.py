@@ -1,0 +1,193 @@
+"""
+Which reply is given to which request, and in which order.
+
+::
+
+    HTTP request -> Request -> [rule] -> Reply or Failure -> frames -> HTTP response
+
+A rule is a list of steps, one a turn; a step is a list of rounds, one a request of
+that turn. Decided here and nowhere else: when a step is used up, and what comes
+when the rounds are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import threading
+from typing import Any, Callable, Dict, List, Mapping, Optional, Pattern, Union
+
+from ..errors import UsageError
+from .model_requests import Request
+from .model_wire import Answer, Failure, Reply, Script
+
+Matcher = Union[str, Pattern[str], Callable[[Request], bool]]
+
+
+class Rule:
+    """
+    What the model says when a request matches; made by :meth:`LoopbackModel.when`.
+
+    Every method returns the rule, so that calls can be chained. Where a reply is
+    wanted, a text, a block, a list of both, a :class:`Reply`, a :class:`Failure` or
+    a function will do; the function is called with the :class:`Request` and returns
+    one of the others. A function whose reply uses a tool is asked again in the next
+    round, unless ``then_reply`` says what comes.
+    """
+
+    def __init__(self, matcher: Matcher, kind: Optional[str]) -> None:
+        self._matcher = matcher
+        self._kind = kind
+        self._lock = threading.Lock()  # guards _steps and their counts
+        self._steps: List[Step] = []
+
+    def reply(
+        self,
+        content: Script,
+        *,
+        gate: Optional[threading.Event] = None,
+        delay: float = 0.0,
+        usage: Optional[Mapping[str, Any]] = None,
+        stop_reason: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        times: Optional[int] = None,
+    ) -> Rule:
+        """
+        Say *content*; see :class:`Reply` for the settings.
+
+        With *times*, that often; otherwise once if another ``reply`` or ``fail``
+        follows, and for ever if not.
+        """
+        settings = given_settings(gate, delay, usage, stop_reason, headers)
+        return self._add_step(with_settings(content, settings), times)
+
+    def fail(
+        self,
+        status: int,
+        message: Optional[str] = None,
+        *,
+        kind: Optional[str] = None,
+        retry_after: Optional[float] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        gate: Optional[threading.Event] = None,
+        times: Optional[int] = None,
+    ) -> Rule:
+        """Answer with an HTTP error; see :class:`Failure`. *times* as for :meth:`reply`."""
+        failed = Failure(status, message, kind, retry_after, headers, gate)
+        return self._add_step(failed, times)
+
+    def then_reply(
+        self,
+        content: Script,
+        *,
+        gate: Optional[threading.Event] = None,
+        delay: float = 0.0,
+        usage: Optional[Mapping[str, Any]] = None,
+        stop_reason: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Rule:
+        """
+        Say *content* in the next round of the same turn, when the tools have run.
+
+        An error (:func:`failure`, :func:`cut`) given here happens once; the repeated
+        request gets the reply after it.
+        """
+        settings = given_settings(gate, delay, usage, stop_reason, headers)
+        with self._lock:
+            if not self._steps:
+                raise UsageError("then_reply() needs a reply() before it: it is what comes next.")
+            self._steps[-1].rounds.append(with_settings(content, settings))
+        return self
+
+    def _add_step(self, script: Script, times: Optional[int]) -> Rule:
+        if times is not None and times < 1:
+            raise UsageError(f"times={times} would never reply. Leave the rule out instead.")
+        with self._lock:
+            if self._steps and self._steps[-1].left is None:
+                self._steps[-1].left = 1
+            self._steps.append(Step([script], times))
+        return self
+
+    def matches(self, request: Request) -> bool:
+        """Whether the rule is about *request*. Thread: any; may call the user's matcher."""
+        # Without new text a text cannot match: the tool would be used again, for ever.
+        if request.is_continuation and not callable(self._matcher):
+            return False
+        return self._kind in (None, request.kind) and is_match(self._matcher, request)
+
+    def take(self) -> Optional[List[Script]]:
+        """The rounds of the reply whose turn it is; None when the rule is used up."""
+        with self._lock:
+            for step in self._steps:
+                if step.left is None:
+                    return step.rounds
+                if step.left > 0:
+                    step.left -= 1
+                    return step.rounds
+        return None
+
+
+@dataclasses.dataclass
+class Step:
+    """One reply of a rule with the rounds that follow it; *left*: None is for ever."""
+
+    rounds: List[Script]
+    left: Optional[int]
+
+
+@dataclasses.dataclass
+class Place:
+    """Where a turn stands in its script."""
+
+    rounds: List[Script]
+    index: int = 0
+
+    def script(self) -> Optional[Script]:
+        """What to say now; None where the script has ended and the turn goes on."""
+        if self.index < len(self.rounds):
+            return self.rounds[self.index]
+        last = self.rounds[-1]
+        return last if callable(last) else None
+
+
+def is_match(matcher: Matcher, request: Request) -> bool:
+    """Whether *request* is what a matcher means."""
+    if isinstance(matcher, str):
+        return matcher in request.text
+    if isinstance(matcher, re.Pattern):
+        return matcher.search(request.text) is not None
+    return bool(matcher(request))
+
+
+def given_settings(
+    gate: Optional[threading.Event],
+    delay: float,
+    usage: Optional[Mapping[str, Any]],
+    stop_reason: Optional[str],
+    headers: Optional[Mapping[str, str]],
+) -> Dict[str, Any]:
+    """Those settings of a reply that were given."""
+    given = {
+        "gate": gate,
+        "delay": delay or None,
+        "usage": usage,
+        "stop_reason": stop_reason,
+        "headers": headers,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def with_settings(content: Script, settings: Dict[str, Any]) -> Script:
+    """*content* with the settings of the call; a function's replies get them too."""
+    if callable(content):
+        function = content
+        return lambda request: apply(function(request), settings)
+    return apply(content, settings)
+
+
+def apply(answer: Answer, settings: Dict[str, Any]) -> Answer:
+    """*answer* with those settings; an error has none of them."""
+    if isinstance(answer, Failure):
+        return answer
+    reply = answer if isinstance(answer, Reply) else Reply(answer)
+    return dataclasses.replace(reply, **settings)

@@ -1,0 +1,312 @@
+"""
+What the loopback model says, as values, and how it looks on the wire.
+
+::
+
+    HTTP request -> Request -> rule -> [Reply or Failure] -> [frames] -> HTTP response
+
+No thread, no socket, no clock: a streamed reply is a generator of :data:`Frame`,
+which are bytes to send, seconds to wait, or an event to wait for. Whoever owns the
+socket does the waiting.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import threading
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+
+from .model_requests import Request
+
+Json = Dict[str, Any]
+# Bytes to send, seconds to wait, or an event to wait for.
+Frame = Union[bytes, float, threading.Event]
+# What a rule may say; a function is asked with the Request and returns one of the others.
+Content = Union[str, "Block", Mapping[str, Any], Sequence[Union[str, "Block", Mapping[str, Any]]]]
+Answer = Union[Content, "Reply", "Failure"]
+Script = Union[Answer, Callable[[Request], Answer]]
+
+ERROR_KINDS = {
+    400: ("invalid_request_error", "the request is not valid"),
+    401: ("authentication_error", "invalid x-api-key"),
+    403: ("permission_error", "the key may not use this resource"),
+    404: ("not_found_error", "model: {model}"),
+    413: ("request_too_large", "Request exceeds the maximum size"),
+    429: ("rate_limit_error", "This request would exceed your account's rate limit."),
+    500: ("api_error", "Internal server error"),
+    529: ("overloaded_error", "Overloaded"),
+}
+
+NUMBERS = itertools.count(1)  # next() on it is atomic, so ids are unique across threads
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """
+    One content block of a reply; made by :func:`text`, :func:`thinking`, :func:`tool_use`.
+
+    Attributes:
+        wire: The block as the API would give it, complete.
+        pieces: In how many pieces it is streamed.
+        delay: Seconds between two pieces.
+        gate: An event to wait for after the first piece.
+
+    """
+
+    wire: Mapping[str, Any]
+    pieces: int = 2
+    delay: float = 0.0
+    gate: Optional[threading.Event] = None
+
+
+def text(
+    words: str, *, pieces: int = 2, delay: float = 0.0, gate: Optional[threading.Event] = None
+) -> Block:
+    """
+    A text block, streamed in *pieces* with *delay* seconds between them.
+
+    With *gate*, the first piece is sent and the rest waits for the event: a reply
+    that is certainly in the middle of its stream.
+    """
+    return Block({"type": "text", "text": words}, pieces, delay, gate)
+
+
+def thinking(
+    words: str, *, signature: str = "c2lnbmVk", pieces: int = 2, delay: float = 0.0
+) -> Block:
+    """A block of thinking with its signature."""
+    return Block({"type": "thinking", "thinking": words, "signature": signature}, pieces, delay)
+
+
+def tool_use(
+    name: str,
+    input: Mapping[str, Any],
+    *,
+    id: Optional[str] = None,
+    pieces: int = 2,
+    delay: float = 0.0,
+) -> Block:
+    """A call of a tool; without *id* each time it is sent it gets a new one."""
+    block: Json = {"type": "tool_use", "name": name, "input": dict(input)}
+    if id is not None:
+        block["id"] = id
+    return Block(block, pieces, delay)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reply:
+    """
+    A message of the model.
+
+    Attributes:
+        content: A text, a block, or several of both.
+        gate: An event to wait for before anything is sent.
+        delay: Seconds to wait before anything is sent.
+        usage: Token counts that replace those of the model.
+        stop_reason: By default ``"tool_use"`` if a tool is used, else ``"end_turn"``.
+        headers: HTTP headers to add.
+        ending: ``"complete"``; ``"cut"``: the connection drops after the content;
+            ``"garbled"``: what follows the content is no JSON; or the kind of an error,
+            as ``"overloaded_error"``, that the API reports in the middle of a stream.
+
+    """
+
+    content: Content
+    gate: Optional[threading.Event] = None
+    delay: float = 0.0
+    usage: Optional[Mapping[str, Any]] = None
+    stop_reason: Optional[str] = None
+    headers: Optional[Mapping[str, str]] = None
+    ending: str = "complete"
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """
+    An HTTP error of the API; made by :func:`failure`.
+
+    Attributes:
+        status: The HTTP status.
+        message: What the API says; each status has a usual text.
+        kind: The API's name for the error; each status has its own.
+        retry_after: Seconds, for the header of that name.
+        headers: HTTP headers to add.
+        gate: An event to wait for before anything is sent.
+
+    """
+
+    status: int
+    message: Optional[str] = None
+    kind: Optional[str] = None
+    retry_after: Optional[float] = None
+    headers: Optional[Mapping[str, str]] = None
+    gate: Optional[threading.Event] = None
+
+
+def failure(
+    status: int,
+    message: Optional[str] = None,
+    *,
+    kind: Optional[str] = None,
+    retry_after: Optional[float] = None,
+    headers: Optional[Mapping[str, str]] = None,
+    gate: Optional[threading.Event] = None,
+) -> Failure:
+    """An HTTP error with the body the API would send; usable wherever a reply is."""
+    return Failure(status, message, kind, retry_after, headers, gate)
+
+
+def cut(content: Content = "", *, error: Optional[str] = None) -> Reply:
+    """
+    A reply whose connection drops after *content*.
+
+    With *error* (``"overloaded_error"``, say) the API reports that error in the
+    stream before it ends.
+    """
+    return Reply(content, ending=error or "cut")
+
+
+def garbled(content: Content = "") -> Reply:
+    """A reply that turns into something that is no JSON after *content*."""
+    return Reply(content, ending="garbled")
+
+
+# On the wire.
+
+
+def prepare(content: Content) -> List[Block]:
+    """The blocks of *content*, each tool use with an id."""
+    parts = [content] if isinstance(content, (str, Block, Mapping)) else list(content)
+    blocks: List[Block] = []
+    for part in parts:
+        if isinstance(part, str):
+            block = text(part)
+        elif isinstance(part, Block):
+            block = part
+        elif isinstance(part, Mapping):
+            block = Block(part)
+        else:
+            raise TypeError(f"a reply is made of strings and blocks, got {part!r}")
+        if block.wire.get("type") == "tool_use" and not block.wire.get("id"):
+            wire = {**block.wire, "id": f"toolu_loopback{next(NUMBERS):012d}"}
+            block = dataclasses.replace(block, wire=wire)
+        # The API has no empty text blocks, and CLIs drop or refuse them.
+        if not (block.wire.get("type") == "text" and not block.wire.get("text")):
+            blocks.append(block)
+    return blocks
+
+
+def head(request: Request, usage: Mapping[str, Any]) -> Json:
+    """A message without content, as ``message_start`` brings it."""
+    return {
+        "id": f"msg_loopback{next(NUMBERS):012d}",
+        "type": "message",
+        "role": "assistant",
+        "model": request.model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            **usage,
+            "output_tokens": min(1, int(usage.get("output_tokens", 0))),
+        },
+    }
+
+
+def stop_reason_of(reply: Reply, blocks: Sequence[Block]) -> str:
+    """Why the model stopped, unless the reply says otherwise."""
+    if reply.stop_reason is not None:
+        return reply.stop_reason
+    uses_tools = any(block.wire.get("type") == "tool_use" for block in blocks)
+    return "tool_use" if uses_tools else "end_turn"
+
+
+def whole(
+    request: Request, reply: Reply, blocks: Sequence[Block], usage: Mapping[str, Any]
+) -> Json:
+    """The reply as one JSON object, for requests that do not stream."""
+    message = head(request, usage)
+    message["content"] = [dict(block.wire) for block in blocks]
+    message["stop_reason"] = stop_reason_of(reply, blocks)
+    message["usage"]["output_tokens"] = usage.get("output_tokens", 0)
+    return message
+
+
+def event(name: str, **fields: Any) -> bytes:
+    """One server-sent event."""
+    return f"event: {name}\ndata: {json.dumps({'type': name, **fields})}\n\n".encode()
+
+
+def stream(
+    request: Request, reply: Reply, blocks: Sequence[Block], usage: Mapping[str, Any]
+) -> Iterator[Frame]:
+    """The reply as server-sent events, with the waits between them."""
+    yield event("message_start", message=head(request, usage))
+    last = len(blocks) - 1
+    for index, block in enumerate(blocks):
+        yield event("content_block_start", index=index, content_block=opening(block.wire))
+        if index == 0:
+            yield event("ping")
+        for number, delta in enumerate(deltas(block)):
+            if number:
+                yield block.delay
+            if number == 1 and block.gate is not None:
+                yield block.gate
+            yield event("content_block_delta", index=index, delta=delta)
+        # A cut comes in the middle: the last block stays open.
+        if reply.ending == "complete" or index < last:
+            yield event("content_block_stop", index=index)
+    if reply.ending == "garbled":
+        yield b'event: content_block_delta\ndata: {"type": "content_block_delta", "ind\n\n'
+    elif reply.ending == "complete":
+        reason = {"stop_reason": stop_reason_of(reply, blocks), "stop_sequence": None}
+        yield event("message_delta", delta=reason, usage=dict(usage))
+        yield event("message_stop")
+    elif reply.ending != "cut":
+        yield event("error", error={"type": reply.ending, "message": "reported in mid-stream"})
+
+
+def opening(wire: Mapping[str, Any]) -> Json:
+    """A block as ``content_block_start`` brings it: still empty."""
+    empty: Dict[str, Json] = {
+        "text": {"text": ""},
+        "thinking": {"thinking": "", "signature": ""},
+        "tool_use": {"input": {}},
+    }
+    return {**wire, **empty.get(str(wire.get("type")), {})}
+
+
+def deltas(block: Block) -> Iterator[Json]:
+    """The pieces of a block; other kinds than these three come whole at their start."""
+    wire = block.wire
+    if wire.get("type") == "text":
+        for piece in split(wire["text"], block.pieces):
+            yield {"type": "text_delta", "text": piece}
+    elif wire.get("type") == "thinking":
+        for piece in split(wire["thinking"], block.pieces):
+            yield {"type": "thinking_delta", "thinking": piece}
+        yield {"type": "signature_delta", "signature": wire.get("signature", "")}
+    elif wire.get("type") == "tool_use":
+        for piece in split(json.dumps(wire.get("input", {})), block.pieces):
+            yield {"type": "input_json_delta", "partial_json": piece}
+
+
+def split(words: str, pieces: int) -> List[str]:
+    """*words* in at most *pieces* parts of about the same length, none empty."""
+    pieces = max(1, min(pieces, len(words)))
+    cuts = [len(words) * n // pieces for n in range(pieces + 1)]
+    return [words[a:b] for a, b in zip(cuts, cuts[1:])]
+
+
+def error_body(request: Request, failed: Failure) -> Json:
+    """The body of an HTTP error."""
+    kind, message = ERROR_KINDS.get(failed.status, ("api_error", f"HTTP {failed.status}"))
+    error = {
+        "type": failed.kind or kind,
+        "message": failed.message or message.format(model=request.model),
+    }
+    return {"type": "error", "error": error, "request_id": f"req_loopback{next(NUMBERS):012d}"}

@@ -1,0 +1,208 @@
+"""
+The stand-in CLI as a process: what only a process can do, and how it finds its script.
+
+::
+
+    [process] -> lines -> messages -> dispatch -> handlers -> turn
+
+Run by ``program``, which is a file of its own because Python compiles the file it is
+told to run anew at every start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from types import ModuleType
+
+from .cli_side import CliSide, EndOfInput
+from .program_input import LineReader
+
+# Known to type checkers; importing typing would take longer than all the rest.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Mapping, NoReturn, Optional, Sequence
+
+    Wire = Dict[str, Any]
+    Script = Callable[["ProgramCli"], object]
+
+__all__ = ["SETTINGS_FLAG", "ProgramCli", "main"]
+
+SETTINGS_FLAG = "--stand-in="
+# How a process ends whose script has failed; no CLI uses it.
+SCRIPT_FAILED = 70
+# A test that died must not leave processes behind that nothing ends.
+LIFETIME = 300
+
+
+class ProgramCli(CliSide):
+    """A CLI that is a process: stdin, stdout, stderr, signals, an exit code."""
+
+    def __init__(
+        self, settings: Mapping[str, Any], argv: Sequence[str], environ: Mapping[str, str]
+    ) -> None:
+        super().__init__({"session_id": random_uuid(), **settings})
+        # A random id is a default, which the command line changes.
+        if "session_id" not in settings:
+            del self.settings["session_id"]
+        self.cwd = os.getcwd()
+        self.read_command_line(argv, environ)
+        self._lines = LineReader(0)
+        self._ignores_end = False
+
+    # What a carrier provides.
+
+    def receive(self, patience: Optional[float] = None) -> Optional[Wire]:
+        """See :meth:`CliSide.receive`. As a real CLI does, it exits at a line that is no JSON."""
+        line = self._lines.next(patience)
+        if line is None:
+            return None
+        if not line:
+            if self._ignores_end:
+                self.wait_forever()
+            raise EndOfInput("the client has ended its side")
+        try:
+            message = json.loads(line)
+        except ValueError:
+            message = None
+        if not isinstance(message, dict):
+            self.print_error(f"Error parsing streaming input line: {line[:200]!r}")
+            self.exit(1)
+        return message
+
+    def print_raw(self, data: bytes) -> None:
+        """See :meth:`CliSide.print_raw`."""
+        write_all(1, data)
+
+    def print_error(self, line: str) -> None:
+        """See :meth:`CliSide.print_error`."""
+        write_all(2, line.encode("utf-8", "surrogateescape") + b"\n")
+
+    def flood_error(self, lines: int, text: str = "something happened, again") -> None:
+        """See :meth:`CliSide.flood_error`; in one go."""
+        printed = "".join([f"{number}: {text}\n" for number in range(lines)])
+        write_all(2, printed.encode("utf-8", "surrogateescape"))
+
+    def exit(self, code: int = 0) -> NoReturn:
+        """End here, with this exit code."""
+        raise SystemExit(code)
+
+    def kill_itself(self) -> NoReturn:
+        """Send itself the signal that cannot be caught."""
+        import signal
+
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+        self.wait_forever()
+
+    # What only a process can do.
+
+    def ignore_termination(self) -> None:
+        """From now on only a kill ends it; a polite request to terminate does not."""
+        import signal
+
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    def ignore_end_of_input(self) -> None:
+        """From now on the end of its input does not end it: it waits to be killed."""
+        self._ignores_end = True
+
+    def wait_forever(self) -> NoReturn:
+        """Hang: read nothing, say nothing, until somebody ends it."""
+        while True:
+            time.sleep(LIFETIME)
+
+    def swallow_input(self) -> None:
+        """Read everything and answer nothing, until the input ends."""
+        try:
+            while True:
+                self.receive()
+        except EndOfInput:
+            return
+
+    def close_input(self) -> None:
+        """Close its stdin: what the client writes from now on breaks."""
+        self._lines.close()
+
+    def close_output(self) -> None:
+        """Close its stdout and live on."""
+        os.close(1)
+
+    def leave_child(self, seconds: float) -> int:
+        """Start a process that keeps stdout and stderr open for *seconds*; its id. POSIX only."""
+        child = os.fork()
+        if child == 0:
+            time.sleep(seconds)
+            os._exit(0)
+        return child
+
+
+def main(words: Sequence[str]) -> int:
+    """Play the CLI that the command line describes; the exit code."""
+    settings: Wire = {}
+    if words and words[0].startswith(SETTINGS_FLAG):
+        settings = json.loads(words[0][len(SETTINGS_FLAG) :])
+        words = words[1:]
+    cli = ProgramCli(settings, words, os.environ)
+    if "--version" in words:
+        cli.print_raw(f"{cli.version} (stand-in of Claude Code)\n".encode())
+        return 0
+    try:
+        script_of(settings)(cli)
+    except EndOfInput:
+        return 0
+    except BrokenPipeError:  # the client has gone; a real CLI would not mind either
+        return 1
+    except Exception:
+        import traceback
+
+        cli.print_error("the stand-in's script failed:\n" + traceback.format_exc())
+        return SCRIPT_FAILED
+    return 0
+
+
+def script_of(settings: Mapping[str, Any]) -> Script:
+    """The script that *settings* name; without one, the echo."""
+    if "script" not in settings:
+        from .offline import echo
+
+        return echo
+    set_alarm(int(settings.get("lifetime", LIFETIME)))
+    sys.path[:] = [*sys.path, *(each for each in settings["path"] if each not in sys.path)]
+    return load_function(settings["file"], settings["script"])
+
+
+def set_alarm(seconds: int) -> None:
+    """End this process in *seconds*, whatever it ignores; where the system can."""
+    import signal
+
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
+
+
+def load_function(file: str, name: str) -> Script:
+    """The function *name* of a Python file, which is run under a name of its own."""
+    module = ModuleType("stand_in_script")
+    module.__file__ = file
+    sys.modules[module.__name__] = module
+    with open(file, "rb") as source:
+        exec(compile(source.read(), file, "exec"), module.__dict__)
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part)
+    script: Script = found
+    return script
+
+
+def random_uuid() -> str:
+    """A random id; made by hand, because the module for it takes long to import."""
+    digits = os.urandom(16).hex()
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of *data*, waiting as long as nobody reads."""
+    written = os.write(descriptor, data)
+    while written < len(data):
+        written += os.write(descriptor, memoryview(data)[written:])

@@ -1,0 +1,245 @@
+"""
+A CLI in memory: the client uses it as its transport, the test plays the CLI.
+
+::
+
+    test's thread -> [ScriptedCli] -> reader -> lines -> messages -> handlers -> turn
+
+Nothing here is timed: every step waits for the other side, for a bounded time, and
+an error says what was waited for and what came instead::
+
+    cli = ScriptedCli()
+    with Client(transport=cli) as client:
+        turn = client.submit("hi")
+        cli.accept()
+        cli.answer("Hello", prompt="hi")
+        assert turn.result(10) == "Hello"
+    cli.assert_done()
+
+A test that would rather block in ``ask()`` gives a script, the same function that
+:class:`~claude_sync.testing.StandIn` takes; it is played on a thread of its own::
+
+    with Client(transport=ScriptedCli(script)) as client:
+        assert client.ask("hi") == "Hello"
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, NoReturn, Optional
+
+from ..runtime.transport import Transport
+from .cli_side import CliSide, EndOfInput
+
+if TYPE_CHECKING:
+    from ..runtime.command import Launch
+
+__all__ = ["ScriptedCli"]
+
+Wire = Dict[str, Any]
+Script = Callable[["ScriptedCli"], object]
+
+KILLED = -9
+
+
+class ScriptedCli(CliSide, Transport):
+    """
+    Both ends of a conversation with the CLI.
+
+    The client's side is that of every :class:`Transport`, the test's side that of
+    :class:`CliSide`. It lives once: a client whose CLI is started again needs a
+    function that makes a new one.
+
+    Args:
+        script: What it does, if no test drives it; played once it is started.
+        settings: See :class:`CliSide`; ``style="old"``, ``patience=2``, ...
+
+    Attributes:
+        launch: How the client would have started a process.
+
+    """
+
+    def __init__(self, script: Optional[Script] = None, **settings: Any) -> None:
+        super().__init__(settings)
+        self.launch: Optional[Launch] = None
+        # Guards all below; told of every change. Each read and each expect waits on it.
+        self._changed = threading.Condition()
+        self._output: Deque[bytes] = collections.deque()
+        self._errors: Deque[bytes] = collections.deque()
+        self._input: Deque[bytes] = collections.deque()
+        self._unfinished = b""
+        # The client has ended its side / the CLI has ended.
+        self._client_left = False
+        self._gone = False
+        self._exit_code: Optional[int] = None
+        self._script = script
+        self._player: Optional[threading.Thread] = None
+        self._script_error: Optional[BaseException] = None
+
+    # The client's side.
+
+    def start(self, launch: Launch) -> None:
+        """Remember how a process would have been started; begin to play the script."""
+        assert self.launch is None, "a ScriptedCli lives once: give the client a function"
+        self.launch = launch
+        argv = getattr(launch, "argv", None)
+        self.cwd = getattr(launch, "cwd", None) or self.cwd
+        if argv is not None:
+            self.read_command_line(argv[1:], getattr(launch, "environment", {}))
+        if self._script is not None:
+            self._player = threading.Thread(
+                target=self._play, args=(self._script,), name="scripted-cli", daemon=True
+            )
+            self._player.start()
+
+    def write(self, data: bytes) -> None:
+        """Take in what the client sends."""
+        with self._changed:
+            if self._gone or self._client_left:
+                raise BrokenPipeError("the scripted CLI reads no more")
+            *lines, self._unfinished = (self._unfinished + data).split(b"\n")
+            self._input.extend(lines)
+            self._changed.notify_all()
+
+    def read(self) -> bytes:
+        """Wait for what the test prints; the portions are the test's."""
+        return self._take(self._output)
+
+    def read_error(self) -> bytes:
+        """Wait for what the test prints on stderr."""
+        return self._take(self._errors)
+
+    def close(self, timeout: float) -> None:
+        """End it: whoever reads or expects wakes up."""
+        self._leave(0)
+        if self._player is not None and self._player is not threading.current_thread():
+            self._player.join(timeout)
+
+    def kill(self) -> None:
+        """End it as a signal would."""
+        self._leave(KILLED)
+
+    @property
+    def exit_code(self) -> Optional[int]:
+        """How it ended; None while it lives."""
+        with self._changed:
+            return self._exit_code
+
+    # The test's side.
+
+    @property
+    def closed(self) -> bool:
+        """Whether the client has ended its side."""
+        with self._changed:
+            return self._client_left
+
+    def receive(self, patience: Optional[float] = None) -> Optional[Wire]:
+        """See :meth:`CliSide.receive`."""
+        deadline = None if patience is None else time.monotonic() + patience
+        with self._changed:
+            while not self._input:
+                if self._client_left:
+                    raise EndOfInput("the client has ended its side")
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    return None
+                self._changed.wait(left)
+            line = self._input.popleft()
+        return parsed(line)
+
+    def pause(self, seconds: float) -> None:
+        """See :meth:`CliSide.pause`; cut short when the client leaves."""
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while not self._client_left:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return
+                self._changed.wait(left)
+        raise EndOfInput("the client has ended its side")
+
+    def print_raw(self, data: bytes) -> None:
+        """See :meth:`CliSide.print_raw`; after the end nobody hears it."""
+        self._put(self._output, data)
+
+    def print_error(self, line: str) -> None:
+        """See :meth:`CliSide.print_error`."""
+        self._put(self._errors, line.encode("utf-8", "surrogateescape") + b"\n")
+
+    def hang_up(self, exit_code: int = 0) -> None:
+        """End as an exiting process does: what was printed can still be read."""
+        with self._changed:
+            self._end_locked(exit_code)
+
+    def exit(self, code: int = 0) -> NoReturn:
+        """Hang up and end the script."""
+        self.hang_up(code)
+        raise SystemExit(code)
+
+    def kill_itself(self) -> NoReturn:
+        """Hang up as if killed, and end the script."""
+        self.hang_up(KILLED)
+        raise SystemExit(KILLED)
+
+    def assert_done(self) -> None:
+        """The client has sent nothing that was not expected, and the script did not fail."""
+        with self._changed:
+            unread = [*self._input, *([self._unfinished] if self._unfinished else [])]
+            error = self._script_error
+        if error is not None:
+            raise error
+        assert not unread, f"not expected: {unread}"
+
+    # Inside.
+
+    def _play(self, script: Script) -> None:
+        code = 0
+        try:
+            script(self)
+        except EndOfInput as error:
+            # As a CLI does, it ends with its input; one that was killed has no say.
+            if not self.closed:
+                self._script_error = error
+        except SystemExit:
+            pass
+        except BaseException as error:  # told to assert_done(); the client must not wait for ever
+            self._script_error, code = error, 1
+            self.print_error(f"the script failed: {error!r}")
+        finally:
+            self.hang_up(code)
+
+    def _take(self, source: Deque[bytes]) -> bytes:
+        with self._changed:
+            while not source and not self._gone:
+                self._changed.wait()
+            return source.popleft() if source else b""
+
+    def _put(self, target: Deque[bytes], data: bytes) -> None:
+        with self._changed:
+            if data and not self._gone:  # an empty portion would mean the end
+                target.append(data)
+                self._changed.notify_all()
+
+    def _leave(self, exit_code: int) -> None:
+        with self._changed:
+            self._client_left = True
+            self._end_locked(exit_code)
+
+    def _end_locked(self, exit_code: int) -> None:
+        if not self._gone:
+            self._gone = True
+            self._exit_code = exit_code
+        self._changed.notify_all()
+
+
+def parsed(line: bytes) -> Wire:
+    """The message in *line*; a client that sends anything else would have killed a real CLI."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        message = None
+    assert isinstance(message, dict), f"the client sent a line that is no JSON object: {line!r}"
+    return message

@@ -1,0 +1,212 @@
+"""
+How the fields of a message are read from its JSON object.
+
+A message class names, for each field, the converter and, where it differs, the
+key on the wire::
+
+    @dataclasses.dataclass(frozen=True)
+    class AuthStatus(Message):
+        is_authenticating: bool = wire(flag_of, "isAuthenticating")
+
+and :func:`build` fills it. A converter takes whatever the CLI sent, nothing at
+all included, and returns the documented type: it never raises. What was really
+sent stays in ``raw``.
+
+Names ending in ``_of`` have a value for "nothing" (empty text, zero, False);
+those with ``optional_`` return None for it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Type, TypeVar
+
+__all__ = [
+    "Raw",
+    "anything_of",
+    "build",
+    "flag_of",
+    "integer_of",
+    "mapping_of",
+    "mappings_of",
+    "number_of",
+    "optional_flag_of",
+    "optional_integer_of",
+    "optional_mapping_of",
+    "optional_number_of",
+    "optional_text_of",
+    "optional_texts_of",
+    "problem_of",
+    "raw_field",
+    "text_of",
+    "texts_of",
+    "wire",
+]
+
+#: A JSON object of the CLI: to be read, not to be changed.
+Raw = Mapping[str, Any]
+M = TypeVar("M")
+
+# Where objects that stand in place of a text keep it: errors, agents, servers.
+TEXT_KEYS = ("message", "text", "name")
+
+
+# Converters.
+
+
+def anything_of(value: Any) -> Any:
+    """The value as it came."""
+    return value
+
+
+def optional_text_of(value: Any) -> Optional[str]:
+    """A text; numbers become one; everything else is None."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            return str(value)
+        except ValueError:  # more digits than Python converts
+            return None
+    return None
+
+
+def text_of(value: Any) -> str:
+    """A text, or the empty one."""
+    return value if isinstance(value, str) else optional_text_of(value) or ""
+
+
+def problem_of(value: Any) -> Optional[str]:
+    """The text of an error, given as text or as an object with a message."""
+    if isinstance(value, dict):
+        for key in TEXT_KEYS:
+            text = optional_text_of(value.get(key))
+            if text is not None:
+                return text
+        return None
+    return optional_text_of(value)
+
+
+def optional_number_of(value: Any) -> Optional[float]:
+    """A float, also from a text; None if there is none in it."""
+    if value is None or isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def number_of(value: Any) -> float:
+    """A float, or zero."""
+    return optional_number_of(value) or 0.0
+
+
+def optional_integer_of(value: Any) -> Optional[int]:
+    """An int, also from a text or a float; None if there is none in it."""
+    if value is None or type(value) is int:
+        return value
+    number = optional_number_of(value)
+    try:
+        return None if number is None else int(number)
+    except (ValueError, OverflowError):  # nan and the infinities
+        return None
+
+
+def integer_of(value: Any) -> int:
+    """An int, or zero."""
+    return optional_integer_of(value) or 0
+
+
+def optional_flag_of(value: Any) -> Optional[bool]:
+    """A bool; None for what is neither that nor a number nor one of the words true and false."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)):
+        return bool(value)
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower())
+    return None
+
+
+def flag_of(value: Any) -> bool:
+    """A bool, or False."""
+    return optional_flag_of(value) or False
+
+
+def optional_mapping_of(value: Any) -> Optional[Raw]:
+    """A JSON object, or None."""
+    return value if isinstance(value, dict) else None
+
+
+def mapping_of(value: Any) -> Raw:
+    """A JSON object, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings_of(value: Any) -> Tuple[Raw, ...]:
+    """The JSON objects in a list."""
+    if not isinstance(value, list):
+        return ()
+    return tuple(item for item in value if isinstance(item, dict))
+
+
+def texts_of(value: Any) -> Tuple[str, ...]:
+    """The texts in a list; of an object its message or name; a single text counts as a list."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list):
+        return ()
+    if set(map(type, value)) == {str}:  # the rule; the lists of tools and commands are long
+        return tuple(value)
+    return tuple(text for text in map(problem_of, value) if text is not None)
+
+
+def optional_texts_of(value: Any) -> Optional[Tuple[str, ...]]:
+    """The texts in a list, or None where there is no list."""
+    return texts_of(value) if isinstance(value, list) else None
+
+
+# Fields.
+
+
+def raw_field() -> Any:
+    """The complete JSON object; kept out of repr() and ==, which stay readable."""
+    return dataclasses.field(default_factory=dict, repr=False, compare=False)
+
+
+def wire(convert: Callable[[Any], Any], key: str = "", within: str = "") -> Any:
+    """A field read with *convert* from *key* (its own name by default) of the object *within*."""
+    metadata = {"wire": (convert, key, within)}
+    default = convert(None)
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=dict, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+Plan = List[Tuple[str, Callable[[Any], Any], str, str]]
+PLANS: Dict[type, Plan] = {}
+
+
+def plan_of(message_class: Type[Any]) -> Plan:
+    """Which field of *message_class* comes from where; worked out once."""
+    plan = []
+    for field in dataclasses.fields(message_class):
+        if "wire" in field.metadata:
+            convert, key, within = field.metadata["wire"]
+            plan.append((field.name, convert, key or field.name, within))
+    PLANS[message_class] = plan
+    return plan
+
+
+def build(message_class: Type[M], raw: Raw, **fields: Any) -> M:
+    """A *message_class* with the fields its declaration finds in *raw*; *fields* go before."""
+    plan = PLANS.get(message_class)
+    if plan is None:
+        plan = plan_of(message_class)
+    values: Dict[str, Any] = {"raw": raw}
+    for name, convert, key, within in plan:
+        source: Mapping[str, Any] = mapping_of(raw.get(within)) if within else raw
+        values[name] = convert(source.get(key))
+    values.update(fields)
+    return message_class(**values)

@@ -63,7 +63,7 @@ from .system_messages import __all__ as _system_messages
 from .task_messages import *  # noqa: F403
 from .task_messages import __all__ as _task_messages
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "Answer",
     "Client",
     "Closed",

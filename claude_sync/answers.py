@@ -137,13 +137,13 @@ class Turn(Future):  # type: ignore[type-arg]
         Raises what went wrong with the turn; after *timeout* seconds AskTimeout,
         without interrupting anything.
         """
-        self._engine.wait_for_turn(self, timeout, "turn.result")
+        self._engine.delivery.wait_for_turn(self, timeout, "turn.result")
         answer: Answer = super().result(0)
         return answer
 
     def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
         """Wait as :meth:`result` does; return the error instead of raising it."""
-        self._engine.wait_for_turn(self, timeout, "turn.exception")
+        self._engine.delivery.wait_for_turn(self, timeout, "turn.exception")
         return super().exception(0)
 
     def cancel(self) -> bool:
@@ -155,7 +155,7 @@ class Turn(Future):  # type: ignore[type-arg]
 
     def add_done_callback(self, function: Callable[[Turn], object]) -> None:
         """Call *function* with this turn when it is done, as a handler is called."""
-        super().add_done_callback(lambda _: self._engine.call_back(function, self))
+        super().add_done_callback(lambda _: self._engine.delivery.call_back(function, self))
 
     @property
     def text(self) -> str:
@@ -192,7 +192,9 @@ class Turn(Future):  # type: ignore[type-arg]
                 while buffer:
                     yield buffer.popleft()
                 break
-            self._engine.wait_for_turn(self, None, "iterating over a turn", until=buffer.__len__)
+            self._engine.delivery.wait_for_turn(
+                self, None, "iterating over a turn", until=buffer.__len__
+            )
         if not self.cancelled():
             error = super().exception(0)
             if error is not None:

@@ -13,6 +13,7 @@ warned about, and closed.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 import weakref
 from typing import Any, Callable, Dict, Optional
@@ -50,8 +51,9 @@ class Client(HandlerMethods):
 
     def __init__(self, options: Optional[Options] = None, **overrides: Any) -> None:
         handlers = {
-            name: overrides.pop(name) for name in list(overrides) if name[3:] in KINDS and
-            name.startswith("on_")
+            name: overrides.pop(name)
+            for name in list(overrides)
+            if name[3:] in KINDS and name.startswith("on_")
         }
         self._options = options_from(options, overrides)
         self._registry = HandlerRegistry()
@@ -88,7 +90,7 @@ class Client(HandlerMethods):
         returns at once and goes on in the background.
         """
         self._finalizer.detach()
-        self._engine.lifecycle.close(timeout, wait)
+        self._engine.lifecycle.closer.close(timeout, wait)
 
     # Asking.
 
@@ -117,7 +119,7 @@ class Client(HandlerMethods):
             raise_on_error: False returns the answer of a failed turn, with ``is_error``.
 
         """
-        self._engine.refuse_in_handler("ask")
+        self._engine.delivery.refuse_in_handler("ask")
         turn = self.submit(
             prompt,
             attach=attach,
@@ -143,9 +145,7 @@ class Client(HandlerMethods):
         raise_on_error: bool = True,
     ) -> Turn:
         """Ask without waiting; as :meth:`ask` otherwise. ``turn.result()`` is the answer."""
-        return self._submit(
-            prompt, attach, returns, False, timeout, idle_timeout, raise_on_error
-        )
+        return self._submit(prompt, attach, returns, False, timeout, idle_timeout, raise_on_error)
 
     def stream(
         self,
@@ -183,7 +183,7 @@ class Client(HandlerMethods):
         Background shells are not awaited: they may never end. AskTimeout after
         *timeout* seconds.
         """
-        self._engine.wait_idle(timeout)
+        self._engine.delivery.wait_idle(timeout)
 
     def interrupt(self, timeout: float = 5.0) -> InterruptReceipt:
         """Stop whatever runs now; harmless when nothing does. Works in handlers."""
@@ -194,12 +194,14 @@ class Client(HandlerMethods):
         Run the handlers of what has arrived, on this thread, for ``post="manual"`` and
         ``"caller"``; wait up to *timeout* seconds for something. How many things there were.
         """
-        if not self._engine.pumps:
+        if not self._engine.delivery.by_waiters:
             raise UsageError(
                 "process_events() is for clients made with post='manual' or post='caller'. "
                 "This one runs its handlers elsewhere."
             )
-        return 0 if self._engine.dispatcher.is_dispatching() else self._engine.pump(timeout)
+        if self._engine.dispatcher.is_dispatching():
+            return 0
+        return self._engine.delivery.process(timeout)
 
     # What is known.
 
@@ -281,9 +283,7 @@ def ask(prompt: Any, **options: Any) -> Answer:
 
     Takes the settings of :class:`Client` and of :meth:`Client.ask`.
     """
-    asking: Dict[str, Any] = {
-        name: options.pop(name) for name in ASK_OPTIONS if name in options
-    }
+    asking: Dict[str, Any] = {name: options.pop(name) for name in ASK_OPTIONS if name in options}
     with Client(**options) as client:
         return client.ask(prompt, **asking)
 
@@ -291,10 +291,9 @@ def ask(prompt: Any, **options: Any) -> Answer:
 def stop_own_turn(turn: Turn) -> None:
     """After Ctrl-C: withdraw or interrupt the turn and see its end; a second one goes through."""
     if not turn.cancel():
-        try:
+        # However it ended: KeyboardInterrupt is what the caller gets.
+        with contextlib.suppress(Exception):
             turn.exception(INTERRUPT_PATIENCE + 1)
-        except Exception:
-            pass  # however it ended: KeyboardInterrupt is what the caller gets
 
 
 def check_seconds(name: str, value: Optional[float]) -> None:
@@ -314,7 +313,7 @@ def close_forgotten(engine: Engine) -> None:
             ResourceWarning,
             stacklevel=2,
         )
-        engine.lifecycle.close(10.0, wait=False, reason="the client was forgotten")
+        engine.lifecycle.closer.close(10.0, wait=False, reason="the client was forgotten")
 
 
 def weak_update(engine: Engine, registry: HandlerRegistry) -> Callable[[], None]:

@@ -14,9 +14,9 @@ it never counts anything twice and never makes anything up.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, Mapping, Optional
 
-__all__ = ["CostMeter", "Usage", "number_or_zero"]
+__all__ = ["CostMeter", "Usage"]
 
 
 class Usage(Dict[str, int]):
@@ -46,10 +46,10 @@ class CostMeter:
     def __init__(self) -> None:
         self.total_usd = 0.0
         self.usage = Usage()
-        self._process_total = 0.0
+        self._process_total: Optional[float] = 0.0
 
-    def new_process(self, baseline_usd: float = 0.0) -> None:
-        """A process begins, whose own total starts at *baseline_usd*."""
+    def new_process(self, baseline_usd: Optional[float] = 0.0) -> None:
+        """A process begins, whose own total starts at *baseline_usd*; None: nobody knows."""
         self._process_total = baseline_usd
 
     def result(self, raw: Mapping[str, Any]) -> float:
@@ -57,16 +57,13 @@ class CostMeter:
         reported = raw.get("total_cost_usd")
         spent = 0.0
         if isinstance(reported, (int, float)) and not isinstance(reported, bool):
-            # A smaller total than before: the CLI began to count anew (/clear does that).
-            spent = reported - self._process_total if reported >= self._process_total else reported
+            before = self._process_total
+            if before is not None:
+                # A smaller total than before: the CLI began to count anew (/clear does that).
+                spent = reported - before if reported >= before else reported
             self._process_total = float(reported)
         self.total_usd += spent
         usage = raw.get("usage")
         if isinstance(usage, Mapping):
             self.usage = self.usage + usage
         return spent
-
-
-def number_or_zero(value: object) -> float:
-    """*value* as a number; 0 where it is none."""
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0

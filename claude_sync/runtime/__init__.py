@@ -13,5 +13,8 @@ threads say to each other about the conversation is decided in ``protocol/``.
     dispatcher   inbox -> handlers -> turns: the one place that calls user code
     responders   threads for whatever may wait: answers, large writes
     timers       one thread for all deadlines
-    engine       the client over the lives of its CLI: queue, crash, close
+    delivery     who delivers and who waits, where no thread does it
+    stopping     interrupts and deadlines of turns
+    lifecycle    starting, crashing, starting again, closing
+    engine       the way of a question: queued, sent, ended
 """

@@ -29,7 +29,7 @@ from ..answers import Turn
 from ..blocks import ToolResult, ToolUse
 from ..events import Closed, HandlerError
 from ..log import logger
-from ..messages import Assistant, Message, RateLimit, Result, StreamEvent, System, User
+from ..messages import Assistant, Message, RateLimit, Result, System, User
 from ..pieces import Piece, Thinking
 from ..protocol.parsing import parse
 from ..protocol.streaming import Assembler
@@ -64,7 +64,7 @@ class Dispatcher:
         # Set while a thread dispatches: it must not wait for a turn.
         self._dispatching = threading.local()
         # Threads that ran posted calls: typically the user interface's.
-        self.posted_threads: "set[int]" = set()
+        self.posted_threads: set[int] = set()
         self._posted = threading.Condition(threading.Lock())  # guards _waiting
         self._waiting = 0
         self._released = False
@@ -306,7 +306,8 @@ class Dispatcher:
 
     def _then(self, call: Callable[[], None]) -> None:
         """Do something after every handler called so far has run."""
-        if self._post is None:
+        # While closing, nobody may be left who runs posted calls.
+        if self._post is None or self._released:
             call()
         else:
             self._hand_over(lambda _: call(), None)
@@ -326,5 +327,5 @@ class DispatcherThread(threading.Thread):
     def run(self) -> None:
         """See :class:`Dispatcher`."""
         engine = self._engine
-        while not engine.is_over():
-            engine.process_batch(None)
+        while not engine.delivery.is_over():
+            engine.delivery.process_batch(None)

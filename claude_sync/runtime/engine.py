@@ -29,7 +29,6 @@ from ..answers import Turn
 from ..errors import (
     AskTimeout,
     BudgetExceeded,
-    CalledFromHandler,
     ClientClosed,
     ExecutionError,
     TurnInterrupted,
@@ -42,13 +41,14 @@ from ..protocol.codec import encode
 from ..protocol.costs import CostMeter, Usage
 from ..protocol.outcomes import failure_of
 from ..protocol.turns import CONTEXT, QUESTION, STEER, Entry
+from .delivery import Delivery
 from .dispatcher import Dispatcher
 from .handlers import HandlerRegistry
 from .inbox import Inbox
 from .lifecycle import Lifecycle
 from .responders import Responders
+from .stopping import Stopper
 from .timers import Timers
-from .waiting import Deadline, wait_for
 
 if TYPE_CHECKING:
     from ..messages import Result
@@ -57,10 +57,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine"]
 
-# A turn that does not end so many seconds after its interrupt is ended by force.
-STOP_PATIENCE = 5.0
-# An interrupt that comes before its turn has begun is acknowledged and has no effect.
-INTERRUPT_AGAIN_AFTER = (0.5, 1.5, 3.0)
 # A steered message that old CLIs neither echo nor answer within this time was consumed.
 STEER_PATIENCE = 3.0
 # A turn of the CLI's own that is silent for so long no longer holds up a question.
@@ -85,9 +81,8 @@ class Engine:
         self.responders = Responders(self.name)
         post = options.post
         self.dispatcher = Dispatcher(self, post if callable(post) else None)
-        # Without a dispatcher thread, whoever waits (or calls process_events) dispatches.
-        self.pumps = isinstance(post, str)
-        self._pump_lock = threading.Lock()  # held by the one thread that dispatches
+        self.delivery = Delivery(self, post)
+        self.stopper = Stopper(self)
         self.queue: Deque[Turn] = deque()
         # Turns that are not done: they all fail when the client closes.
         self.open_turns: Set[Turn] = set()
@@ -129,16 +124,6 @@ class Engine:
         if self.lifecycle.closing:
             raise ClientClosed()
 
-    def refuse_in_handler(self, method: str) -> None:
-        """Refuse to wait for a turn on a thread that its handlers need."""
-        if self.dispatcher.is_dispatching():
-            raise CalledFromHandler(method)
-        if threading.get_ident() in self.dispatcher.posted_threads:
-            raise UsageError(
-                f"{method}() would freeze this thread, which runs the handlers (it is the user "
-                "interface's, probably). Call submit() and act in on_result."
-            )
-
     def submit(self, turn: Turn, message: Any, kind: str = QUESTION) -> None:
         """Queue a question; start the CLI if need be; send it if nothing is in the way."""
         entry = turn._entry = Entry(str(uuid.uuid4()), kind, turn)
@@ -158,7 +143,7 @@ class Engine:
             raise
         if turn.timeout is not None:
             timeout = turn.timeout
-            turn._timers.append(self.timers.after(timeout, lambda: self._timed_out(turn)))
+            turn._timers.append(self.timers.after(timeout, lambda: self.stopper.timed_out(turn)))
         self.send_next()
 
     def add_context(self, message: Any) -> None:
@@ -208,7 +193,7 @@ class Engine:
             assert turn._entry is not None
             connection.ledger.sent(turn._entry)
             if turn.idle_timeout is not None:
-                self._watch_silence(turn, turn.idle_timeout, time.monotonic())
+                self.stopper.watch_silence(turn, turn.idle_timeout, time.monotonic())
             return turn
         return None
 
@@ -318,24 +303,13 @@ class Engine:
 
     def cancel(self, turn: Turn) -> bool:
         """Withdraw a queued question: True. Interrupt a running one: False."""
-        if self._unqueue(turn):
+        if self.unqueue(turn):
             turn._stop_timers()
             super(Turn, turn).cancel()
             turn.set_running_or_notify_cancel()
             return True
-        self.stop(turn, None)
+        self.stopper.stop(turn, None)
         return False
-
-    def stop(self, turn: Turn, reason: Optional[Exception]) -> None:
-        """Interrupt a turn that runs; *reason* is raised when it has ended."""
-        with self.lock:
-            connection = self.lifecycle.connection
-            if connection is None or connection.ledger.running() is not turn._entry:
-                return
-            turn._interrupted = True
-            turn._stopping = turn._stopping or reason
-        self.responders.run(lambda: self._send_interrupt(turn))
-        self._watch_stop(turn)
 
     def interrupt(self, timeout: float, cancel_queued: bool = True) -> InterruptReceipt:
         """Interrupt whatever runs; wait for the CLI's word."""
@@ -348,7 +322,7 @@ class Engine:
         turn = entry.owner if entry is not None else None
         if isinstance(turn, Turn):
             turn._interrupted = True
-            self._watch_stop(turn)
+            self.stopper.watch_stop(turn)
         pending = connection.request("interrupt", {"cancel_queued": True} if cancel_queued else {})
         body = pending.wait(timeout).check("interrupt")
         return InterruptReceipt(
@@ -372,191 +346,14 @@ class Engine:
                     return
         raise UsageError("no turn is running that could be steered. Call ask() or submit().")
 
-    def _send_interrupt(self, turn: Turn) -> None:
-        connection = self.lifecycle.connection
-        with self.lock:
-            if connection is None or connection.ledger.running() is not turn._entry:
-                return
-        connection.request("interrupt", {"cancel_queued": True})
-
-    def _watch_stop(self, turn: Turn) -> None:
-        """Interrupt again, because the first may have come too early; then end it by force."""
-        for delay in INTERRUPT_AGAIN_AFTER:
-            again = self.timers.after(
-                delay, lambda: self.responders.run(lambda: self._send_interrupt(turn))
-            )
-            turn._timers.append(again)
-        turn._timers.append(self.timers.after(STOP_PATIENCE, lambda: self._force(turn)))
-
-    def _force(self, turn: Turn) -> None:
-        with self.lock:
-            connection = self.lifecycle.connection
-            if connection is None or connection.ledger.running() is not turn._entry:
-                return
-        connection.kill(f"a turn did not end within {STOP_PATIENCE:g} s of its interrupt")
-
-    def _timed_out(self, turn: Turn) -> None:
-        assert turn.timeout is not None
-        if self._unqueue(turn):
-            turn._fail(AskTimeout(turn.timeout, sent=False))
-        elif turn._answer is not None:
-            # Only handlers are still at it: nothing to interrupt.
-            turn._fail(AskTimeout(turn.timeout, answer=turn._answer))
-        else:
-            self.stop(turn, AskTimeout(turn.timeout))
-
-    def _watch_silence(self, turn: Turn, limit: float, since: float) -> None:
-        """The clock of ``idle_timeout``: it stops while the CLI waits for us."""
-
-        def look() -> None:
-            with self.lock:
-                connection = self.lifecycle.connection
-                if connection is None or connection.ledger.running() is not turn._entry:
-                    return
-                now = time.monotonic()
-                waiting = bool(connection.open_requests) or connection.paused
-                heard = now if waiting else max(connection.last_activity, since)
-            if now - heard >= limit:
-                self.stop(turn, AskTimeout(limit, idle=True))
-            else:
-                self._watch_silence(turn, limit, heard)
-
-        delay = max(0.0, since + limit - time.monotonic())
-        turn._timers.append(self.timers.after(delay, look))
-
-    def _unqueue(self, turn: Turn) -> bool:
+    def unqueue(self, turn: Turn) -> bool:
+        """Take a question out of the queue; False if it is not in it any more."""
         with self.lock:
             if turn not in self.queue:
                 return False
             self.queue.remove(turn)
             self.open_turns.discard(turn)
             return True
-
-    # Somebody waits.
-
-    def wait_for_turn(
-        self,
-        turn: Turn,
-        timeout: Optional[float],
-        method: str,
-        until: Callable[[], object] = lambda: False,
-    ) -> None:
-        """Wait until *turn* is done (or *until* holds); AskTimeout if it takes too long."""
-        if turn.done():
-            return
-        self.refuse_in_handler(method)
-        deadline = Deadline(timeout)
-
-        def is_over() -> object:
-            return turn.done() or until()
-
-        turn._callers += 1
-        try:
-            if self.pumps:
-                over = self._pump_until(is_over, deadline, turn)
-            else:
-                condition = turn._condition
-                with condition:
-                    over = wait_for(condition, is_over, deadline)
-        finally:
-            turn._callers -= 1
-        if not over:
-            assert timeout is not None
-            raise AskTimeout(timeout, sent=turn.running(), answer=turn._answer)
-
-    def wait_idle(self, timeout: Optional[float]) -> None:
-        """Wait until nothing runs, is queued, or works in the background."""
-        self.check()
-        self.refuse_in_handler("wait_idle")
-        deadline = Deadline(timeout)
-        if self.pumps:
-            idle = self._pump_until(self._is_idle, deadline, None)
-        else:
-            with self.changed:
-                idle = wait_for(self.changed, self._is_idle, deadline)
-        if not idle:
-            assert timeout is not None
-            raise AskTimeout(timeout, what="the session did not become idle")
-
-    def _is_idle(self) -> bool:
-        with self.lock:
-            if self.lifecycle.closing:
-                return True
-            connection = self.lifecycle.connection
-            if self.queue and not self.lifecycle.gave_up:
-                return False
-            if connection is not None and not connection.ended:
-                if not connection.ledger.is_idle():
-                    return False
-        return self.inbox.is_drained()
-
-    # Somebody dispatches.
-
-    def is_over(self) -> bool:
-        """Whether the last batch has been worked off."""
-        return self.lifecycle.over.is_set()
-
-    def process_batch(self, timeout: Optional[float]) -> int:
-        """Take a batch from the inbox and deliver it; how many items it had."""
-        batch = self.inbox.take(timeout)
-        if batch is None:
-            return 0
-        try:
-            self.dispatcher.process(batch)
-        finally:
-            self.inbox.done()
-            with self.changed:
-                self.changed.notify_all()
-        return len(batch)
-
-    def pump(self, timeout: Optional[float]) -> int:
-        """Deliver what has arrived, on this thread; wait up to *timeout* for a first batch."""
-        if not self._pump_lock.acquire(timeout=-1 if timeout is None else timeout):
-            return 0
-        try:
-            count = self.process_batch(timeout)
-            while count and not self.is_over():
-                more = self.process_batch(0)
-                if not more:
-                    break
-                count += more
-            return count
-        finally:
-            self._pump_lock.release()
-
-    def _pump_until(
-        self, is_over: Callable[[], object], deadline: Deadline, turn: Optional[Turn]
-    ) -> bool:
-        while not is_over():
-            if deadline.is_over():
-                return False
-            if self._belongs_to_another(turn) or not self._pump_lock.acquire(blocking=False):
-                with self.changed:
-                    if not is_over():
-                        self.changed.wait(min(0.05, deadline.slice()))
-                continue
-            try:
-                self.process_batch(deadline.slice())
-            finally:
-                self._pump_lock.release()
-        return True
-
-    def _belongs_to_another(self, turn: Optional[Turn]) -> bool:
-        """Under post="caller": whether another thread waits for what arrives now."""
-        current = self.dispatcher.turn
-        return (
-            self.options.post == "caller"
-            and current is not None
-            and current is not turn
-            and current._callers > 0
-        )
-
-    def call_back(self, function: Callable[[Turn], object], turn: Turn) -> None:
-        """Call a done-callback as a handler is called: in order, guarded."""
-        if self.dispatcher.is_dispatching() or self.is_over():
-            self.dispatcher.call(function, turn)
-        else:
-            self.inbox.put([lambda: self.dispatcher.call(function, turn)])
 
     def warn_unserved_permission(self, raw: Any) -> None:
         """Say once how to let Claude use a tool."""

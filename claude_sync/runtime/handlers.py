@@ -57,11 +57,9 @@ class HandlerRegistry:
         self._lock = threading.Lock()
         # Called after every change.
         self.on_change: Callable[[], None] = lambda: None
-        self.of: Dict[str, Tuple[Handler, ...]] = {kind: () for kind in KINDS}
+        self.of: Dict[str, Tuple[Handler, ...]] = dict.fromkeys(KINDS, ())
         # The handlers of text and thinking that want to hear subagents too.
-        self.of_subagents: Dict[str, Tuple[Handler, ...]] = {
-            kind: () for kind in OF_MAIN_CONVERSATION
-        }
+        self.of_subagents: Dict[str, Tuple[Handler, ...]] = dict.fromkeys(OF_MAIN_CONVERSATION, ())
 
     def add(self, kind: str, handler: Any, *, subagents: bool = False) -> Any:
         """Register *handler*; return it, so that this works as a decorator."""

@@ -99,7 +99,7 @@ class Inbox:
         """Whether everything that was put is worked off."""
         return self._unfinished == 0
 
-    def wait_for_room(self, must_read: Callable[[], bool]) -> None:
+    def wait_for_room(self, must_read: Callable[[], object]) -> None:
         """Pause while too much waits; not while *must_read* says that a reply is due."""
         if self._size <= HIGH_WATER:
             return

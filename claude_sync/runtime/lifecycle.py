@@ -1,5 +1,5 @@
 """
-Start the CLI, notice its end, start it again, close it.
+Start the CLI, notice its end, start it again.
 
 ::
 
@@ -19,15 +19,15 @@ Decisions taken here and nowhere else:
 
 from __future__ import annotations
 
-import atexit
-import os
+import contextlib
 import threading
-from typing import TYPE_CHECKING, Any, List, Optional, Set, Tuple
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
 from ..answers import Turn
-from ..errors import CliDidNotStart, ClientClosed
-from ..events import Closed, Info
+from ..errors import ClaudeError, CliDidNotStart, ClientClosed
+from ..events import Info
 from ..log import logger
+from .closing import LIVE, Closer
 from .command import build_launch
 from .connection import Connection
 from .dispatcher import DispatcherThread
@@ -43,11 +43,6 @@ if TYPE_CHECKING:
 __all__ = ["Lifecycle"]
 
 CRASHES_ENOUGH = 3
-# Of the time for closing, this much is kept for joining the threads.
-JOINING_TIME = 1.0
-
-# Engines that are open, so that the end of the interpreter, or a fork, finds them.
-LIVE: Set[Engine] = set()
 
 
 class Lifecycle:
@@ -61,25 +56,24 @@ class Lifecycle:
         self.gave_up: Optional[Exception] = None
         self.closing = False
         self.over = threading.Event()
-        self._spawning = threading.Lock()  # held while a process is started
-        self._dispatcher_thread: Optional[DispatcherThread] = None
-        self._threads: List[threading.Thread] = []
-        self._recorder: Optional[Recorder] = None
+        self.spawning = threading.Lock()  # held while a process is started
+        self.dispatcher_thread: Optional[DispatcherThread] = None
+        self.threads: List[threading.Thread] = []
+        self.recorder: Optional[Recorder] = None
         self._transport_used = False
         # What the program changed on the running CLI, to be repeated after a restart.
         self.model: Optional[str] = None
         self.permission_mode: Optional[str] = None
         self._resuming: Optional[str] = None
         self._lost_conversation = False
-        self._last_exit_code: Optional[int] = None
-        self._close_reason = "closed by the program"
+        self.closer = Closer(engine, self)
 
     # Starting.
 
     def open(self) -> Connection:
         """Spawn the CLI if it does not run."""
         engine = self._engine
-        with self._spawning:
+        with self.spawning:
             with engine.lock:
                 connection = self.connection
                 if self.closing:
@@ -140,9 +134,9 @@ class Lifecycle:
         )
         self._resuming = resume
         try:
-            if options.record is not None and self._recorder is None:
-                self._recorder = Recorder(options.record)
-            connection = Connection(engine, self._make_transport(), launch, self._recorder)
+            if options.record is not None and self.recorder is None:
+                self.recorder = Recorder(options.record)
+            connection = Connection(engine, self._make_transport(), launch, self.recorder)
             with engine.lock:
                 engine.meter.new_process()
             connection.start()
@@ -151,12 +145,12 @@ class Lifecycle:
             raise
         with engine.lock:
             self.connection = connection
-            self._threads = [thread for thread in self._threads if thread.is_alive()]
-            self._threads += [connection.reader_thread, connection.stderr_thread]
+            self.threads = [thread for thread in self.threads if thread.is_alive()]
+            self.threads += [connection.reader_thread, connection.stderr_thread]
         LIVE.add(engine)
-        if self._dispatcher_thread is None and not engine.pumps:
-            self._dispatcher_thread = DispatcherThread(engine, engine.name)
-            self._dispatcher_thread.start()
+        if self.dispatcher_thread is None and not engine.delivery.by_waiters:
+            self.dispatcher_thread = DispatcherThread(engine, engine.name)
+            self.dispatcher_thread.start()
         if again:
             logger.warning(
                 "= the CLI was started again%s", f" and resumes {resume}" if resume else ""
@@ -213,11 +207,12 @@ class Lifecycle:
             session = reply.body.get("session")
             total = session.get("total_cost_usd") if isinstance(session, dict) else None
             with self._engine.lock:
-                if isinstance(total, (int, float)):
-                    self._engine.meter.new_process(float(total))
+                self._engine.meter.new_process(total if isinstance(total, (int, float)) else None)
             self._now_ready(connection)
 
-        connection.request("get_usage", {"skip_behaviors": True}, told)
+        # If the CLI has ended meanwhile, that is noticed elsewhere.
+        with contextlib.suppress(ClaudeError):
+            connection.request("get_usage", {"skip_behaviors": True}, told)
 
     def _now_ready(self, connection: Connection) -> None:
         engine = self._engine
@@ -276,18 +271,17 @@ class Lifecycle:
         error = connection.error
         assert error is not None
         with engine.lock:
-            self._last_exit_code = connection.transport.exit_code
             entry = connection.ledger.in_flight
             connection.ledger.in_flight = None
             closing = self.closing
             missing = self._resuming is not None and conversation_is_missing(connection)
             if not closing and not missing:
                 self.crashes += 1
-            queued = list(engine.queue)
+            queued = bool(engine.queue)
         with engine.changed:
             engine.changed.notify_all()
         if closing:
-            self.finish()
+            self.closer.finish()
             return
         if entry is not None and isinstance(entry.owner, Turn):
             engine.turn_failed(entry.owner, error)
@@ -297,9 +291,9 @@ class Lifecycle:
             engine.session_id = None
         elif self._is_final(connection):
             self.gave_up = error if engine.options.on_crash == "raise" else None
-            self._fail_queued(queued, error)
+            self.fail_queued(error)
             if self.gave_up is not None:
-                self._deliver_closed(str(error))
+                self.closer.tell(str(error))
             return
         else:
             logger.warning("! %s", str(error).splitlines()[0])
@@ -307,7 +301,7 @@ class Lifecycle:
             try:
                 self.ensure_begun()
             except Exception as failure:
-                self._fail_queued(queued, failure)
+                self.fail_queued(failure)
 
     def _is_final(self, connection: Connection) -> bool:
         """Whether it makes no sense to start it once more for what is queued."""
@@ -318,145 +312,16 @@ class Lifecycle:
         # One that never got ready fails the same way again, unless it had been fine before.
         return not connection.ready and self._resuming is None
 
-    def _fail_queued(self, queued: List[Turn], error: Exception) -> None:
+    def fail_queued(self, error: Exception) -> None:
+        """Fail every question that was not sent."""
         engine = self._engine
-        self.crashes = 0
-        for turn in queued:
-            with engine.lock:
-                if turn not in engine.queue:
-                    continue
-                engine.queue.remove(turn)
-                engine.open_turns.discard(turn)
-            turn._fail(error)
-
-    def _deliver_closed(self, reason: str) -> None:
-        self._engine.inbox.put([Closed(reason, self._last_exit_code)])
-
-    # Closing.
-
-    def close(self, timeout: float, wait: bool, reason: str = "closed by the program") -> None:
-        """Close, once; see ``Client.close``."""
-        engine = self._engine
-        in_handler = engine.dispatcher.is_dispatching() or self._is_own_thread()
         with engine.lock:
-            first = not self.closing
-            self.closing = True
-        wait = wait and not in_handler
-        if not first:
-            if wait:
-                self.over.wait(timeout)
-            return
-        with engine.changed:
-            engine.changed.notify_all()
-        if wait:
-            self._close(timeout, reason, may_dispatch=True)
-            return
-        closer = threading.Thread(
-            target=self._close,
-            args=(timeout, reason),
-            kwargs={"may_dispatch": False},
-            name=f"{engine.name}-closer",
-            daemon=True,  # the end of the program must not wait for it
-        )
-        try:
-            closer.start()
-        except RuntimeError:  # the interpreter is shutting down
-            self._close(timeout, reason, may_dispatch=False)
-
-    def _close(self, timeout: float, reason: str, *, may_dispatch: bool) -> None:
-        engine = self._engine
-        deadline = Deadline(timeout)
-        with self._spawning, engine.lock:
-            connection = self.connection
+            self.crashes = 0
             queued = list(engine.queue)
-        self._fail_queued(queued, ClientClosed("the client was closed before this was sent"))
-        engine.inbox.release()
-        engine.dispatcher.release()
-        self._close_reason = reason
-        if connection is not None and not connection.ended:
-            self._interrupt_for_closing(connection)
-            left = deadline.left()
-            assert left is not None
-            connection.shut_down(max(0.1, left - JOINING_TIME))
-        else:
-            # Nobody else will tell the dispatcher that this is the end.
-            engine.inbox.put([self.finish])
-        if engine.pumps:
-            self._drain(deadline, may_dispatch)
-        self._join(deadline)
-        self.finish()
-        LIVE.discard(engine)
-        if self._recorder is not None:
-            self._recorder.close()
-
-    def finish(self) -> None:
-        """Fail every waiter and call on_close; the last thing that is delivered. Once."""
-        engine = self._engine
-        with engine.lock:
-            turns = list(engine.open_turns)
-            engine.open_turns.clear()
-            first = not self.over.is_set()
-            connection = self.connection
-        for turn in turns:
-            turn._fail(ClientClosed("the client was closed while this was waited for"))
-        if not first:
-            return
-        code = connection.transport.exit_code if connection is not None else None
-        registry = engine.registry()
-        if registry is not None and (engine.dispatcher.is_dispatching() or not self._has_thread()):
-            for handler in registry.of["close"]:
-                engine.dispatcher.call(handler, Closed(self._close_reason, code))
-        self.over.set()
-        with engine.changed:
-            engine.changed.notify_all()
-
-    def _has_thread(self) -> bool:
-        return self._dispatcher_thread is not None and self._dispatcher_thread.is_alive()
-
-    def _interrupt_for_closing(self, connection: Connection) -> None:
-        """A CLI whose input ends would run its turn, and the tools in it, to the end."""
-        with self._engine.lock:
-            if connection.ledger.running() is None and not connection.ledger.foreign_turn:
-                return
-        done = threading.Event()
-
-        def interrupt() -> None:
-            try:
-                connection.request("interrupt", {})
-            finally:
-                done.set()
-
-        # Not here: the pipe may be full, and closing has a limit.
-        self._engine.responders.run(interrupt)
-        done.wait(0.5)
-
-    def _drain(self, deadline: Deadline, may_dispatch: bool) -> None:
-        """Without a dispatcher thread, deliver what is left, if this thread may."""
-        while may_dispatch and not self.over.is_set() and not deadline.is_over():
-            self._engine.pump(deadline.slice())
-
-    def _join(self, deadline: Deadline) -> None:
-        engine = self._engine
-        with engine.lock:
-            threads = list(self._threads)
-        if self._dispatcher_thread is not None:
-            threads.append(self._dispatcher_thread)
-        threads += engine.responders.stop()
-        timer_thread = engine.timers.stop()
-        if timer_thread is not None:
-            threads.append(timer_thread)
-        for thread in threads:
-            if thread is threading.current_thread() or thread.ident is None:
-                continue
-            thread.join(deadline.left())
-            if thread.is_alive():
-                logger.warning(
-                    "! the thread %s did not end in time; a handler on it has not returned",
-                    thread.name,
-                )
-
-    def _is_own_thread(self) -> bool:
-        return threading.current_thread().name.startswith(self._engine.name + "-")
+            engine.queue.clear()
+            engine.open_turns.difference_update(queued)
+        for turn in queued:
+            turn._fail(error)
 
 
 def conversation_is_missing(connection: Connection) -> bool:
@@ -482,24 +347,3 @@ def without_conversation(options: Any) -> Any:
 def as_tuple(value: Any) -> Optional[Tuple[Any, ...]]:
     """A list of the wire as a tuple; None stays None."""
     return tuple(value) if isinstance(value, (list, tuple)) else None
-
-
-def close_all() -> None:
-    """The interpreter ends: close what the program left open, politely but quickly."""
-    for engine in list(LIVE):
-        if engine.process_id == os.getpid():
-            engine.lifecycle.close(5.0, wait=True, reason="the program ended")
-
-
-def forget_all() -> None:
-    """In a forked child: let go of the parent's pipes. Takes no lock."""
-    for engine in list(LIVE):
-        connection = engine.lifecycle.connection
-        if connection is not None:
-            connection.transport.abandon()
-    LIVE.clear()
-
-
-atexit.register(close_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=forget_all)

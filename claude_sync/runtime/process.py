@@ -19,12 +19,13 @@ Decisions taken here and nowhere else:
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from ..errors import CliDidNotStart, CliNotFound, UsageError
 from .transport import Transport
@@ -69,7 +70,7 @@ class ProcessTransport(Transport):
                 f"the working directory {launch.cwd!r} does not exist. Create it, or pass "
                 "another cwd=..."
             )
-        options = (
+        options: Any = (
             {"creationflags": creation_flags(True)} if WINDOWS else {"start_new_session": True}
         )
         # Our own pipes rather than Popen's: their file objects would close the
@@ -77,14 +78,14 @@ class ProcessTransport(Transport):
         ends = [*os.pipe(), *os.pipe(), *os.pipe()]
         its_input, our_output, our_input, its_output, our_errors, its_errors = ends
         try:
-            process = subprocess.Popen(
+            process: subprocess.Popen[bytes] = subprocess.Popen(
                 list(launch.argv),
                 stdin=its_input,
                 stdout=its_output,
                 stderr=its_errors,
                 cwd=launch.cwd,
                 env=launch.environment,
-                **options,  # type: ignore[call-overload]
+                **options,
             )
         except FileNotFoundError:
             self._close_all(ends)
@@ -148,10 +149,8 @@ class ProcessTransport(Transport):
             return
         if not WINDOWS:
             # The group is the child's own: it leads the session it was started in.
-            try:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, 9)
-            except (ProcessLookupError, PermissionError):
-                pass
         process.kill()
 
     def free(self) -> None:
@@ -307,7 +306,5 @@ class Waker:
 
 def close_quietly(descriptor: int) -> None:
     """Close a descriptor that may be gone already."""
-    try:
+    with contextlib.suppress(OSError):
         os.close(descriptor)
-    except OSError:
-        pass

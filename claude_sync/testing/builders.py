@@ -45,10 +45,10 @@ from .builders_system import (
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+    from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
 
     Wire = Dict[str, Any]
-    Content = Union[str, Mapping[str, Any], Sequence[Mapping[str, Any]]]
+    Content = Union[str, Dict[str, Any], List[Dict[str, Any]]]
 
 __all__ = [
     "ABSENT",
@@ -123,7 +123,7 @@ def blocks_of(content: Content) -> List[Wire]:
     """*content* as a list of blocks."""
     if isinstance(content, str):
         return [text(content)]
-    if isinstance(content, Mapping):
+    if isinstance(content, dict):
         return [dict(content)]
     return [dict(block) for block in content]
 
@@ -154,7 +154,7 @@ def assistant(
 
 def user(content: Any, parent: Optional[str] = None, **fields: Any) -> Wire:
     """A user message the CLI tells of: tool results, or text it put in itself."""
-    if isinstance(content, Mapping):
+    if isinstance(content, dict):
         content = [dict(content)]
     body = {"role": "user", "content": content}
     return made({"type": "user", "message": body, "parent_tool_use_id": parent}, fields)

@@ -254,7 +254,7 @@ def look_up(message: Mapping[str, Any], key: str) -> Any:
     for place in PLACES:
         part: Any = message
         for step in place:
-            part = part.get(step) if isinstance(part, Mapping) else None
-        if isinstance(part, Mapping) and key in part:
+            part = part.get(step) if isinstance(part, dict) else None
+        if isinstance(part, dict) and key in part:
             return part[key]
     return text_of(message) if key == "text" else MISSING

@@ -51,7 +51,7 @@ class CliStyle:
         if self.style not in builders.VERSIONS:
             raise ValueError(f"style is 'new' or 'old', not {self.style!r}")
         self.version: str = self.settings.get("version", builders.VERSIONS[self.style])
-        self.session_id: str = self.settings.get("session_id", builders.SESSION_ID)
+        self.session_id = builders.SESSION_ID
         self.patience: float = self.settings.get("patience", 10.0)
         self.cwd = "/home/user/project"
         self.model = builders.MODEL
@@ -62,6 +62,7 @@ class CliStyle:
         self.session_states = False
         self.message_id = builders.API_MESSAGE_ID
         self._messages_begun = 0
+        self._apply_settings()
 
     def read_command_line(self, argv: Sequence[str], environ: Mapping[str, str]) -> None:
         """Take over what the client asked for; explicit settings win."""
@@ -77,6 +78,9 @@ class CliStyle:
         if "--fork-session" not in argv:
             self.session_id = self.option("--resume") or self.session_id
         self.session_id = self.option("--session-id") or self.session_id
+        self._apply_settings()
+
+    def _apply_settings(self) -> None:
         for name in ("partial", "replays", "session_states", "model", "session_id"):
             if name in self.settings:
                 setattr(self, name, self.settings[name])
@@ -192,10 +196,10 @@ class CliStyle:
 def text_of(user: Mapping[str, Any]) -> str:
     """The text of a user message: its blocks of text, one per line."""
     body = user.get("message")
-    content: Union[str, List[Any], None] = body.get("content") if isinstance(body, Mapping) else ""
+    content: Union[str, List[Any], None] = body.get("content") if isinstance(body, dict) else ""
     if isinstance(content, str):
         return content
-    texts = [block.get("text") for block in content or () if isinstance(block, Mapping)]
+    texts = [block.get("text") for block in content or () if isinstance(block, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 

@@ -288,10 +288,8 @@ class EchoTurn:
         output = COMMANDS[command].format(cost=self._echo.cost)
         messages = [*cli.beginning(user, self._echo.was_announced(user))]
         if command == "compact":
-            metadata = {"trigger": "manual", "pre_tokens": 19}
-            messages.append(
-                builders.system("compact_boundary", compact_metadata=metadata, **common)
-            )
+            metadata = {"compact_metadata": {"trigger": "manual", "pre_tokens": 19}}
+            messages.append(builders.system("compact_boundary", **metadata, **common))
         if cli.style == "old" or command == "compact":
             text = f"<local-command-stdout>{output}</local-command-stdout>"
             messages.append(builders.user(text, isReplay=True, **common))
@@ -346,10 +344,10 @@ def directives_of(prompt: str) -> List[Directive]:
 def described(user: Mapping[str, Any]) -> str:
     """The text of a user message, and what is attached to it."""
     body = user.get("message")
-    content = body.get("content") if isinstance(body, Mapping) else None
+    content = body.get("content") if isinstance(body, dict) else None
     if not isinstance(content, list):
         return str(content)
-    return "\n".join(described_block(block) for block in content if isinstance(block, Mapping))
+    return "\n".join(described_block(block) for block in content if isinstance(block, dict))
 
 
 def described_block(block: Mapping[str, Any]) -> str:
@@ -357,7 +355,7 @@ def described_block(block: Mapping[str, Any]) -> str:
     if block.get("type") == "text":
         return str(block.get("text"))
     source = block.get("source")
-    if not isinstance(source, Mapping):
+    if not isinstance(source, dict):
         return f"[{block.get('type')}]"
     data = str(source.get("data", ""))
     kind = source.get("media_type") or source.get("type")

@@ -43,10 +43,8 @@ class ProgramCli(CliSide):
     def __init__(
         self, settings: Mapping[str, Any], argv: Sequence[str], environ: Mapping[str, str]
     ) -> None:
-        super().__init__({"session_id": random_uuid(), **settings})
-        # A random id is a default, which the command line changes.
-        if "session_id" not in settings:
-            del self.settings["session_id"]
+        super().__init__(settings)
+        self.session_id = random_uuid()
         self.cwd = os.getcwd()
         self.read_command_line(argv, environ)
         self._lines = LineReader(0)

@@ -199,12 +199,8 @@ class ScriptedCli(CliSide, Transport):
         code = 0
         try:
             script(self)
-        except EndOfInput as error:
-            # As a CLI does, it ends with its input; one that was killed has no say.
-            if not self.closed:
-                self._script_error = error
-        except SystemExit:
-            pass
+        except (EndOfInput, SystemExit):
+            pass  # as a CLI does, it ends with its input
         except BaseException as error:  # told to assert_done(); the client must not wait for ever
             self._script_error, code = error, 1
             self.print_error(f"the script failed: {error!r}")

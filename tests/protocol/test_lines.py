@@ -112,7 +112,10 @@ def test_a_byte_order_mark_of_an_unfinished_only_line_is_dropped():
 
 def test_a_byte_order_mark_later_on_stays():
     """Only the very start can have a mark."""
-    assert split(b'{"a":1}\n' + MARK + b"x\n") == [b'{"a":1}', MARK + b"x"]
+    kept = [b'{"a":1}', MARK + b"x"]
+    assert split(b'{"a":1}\n' + MARK + b"x\n") == kept
+    assert split(b'{"a":1}\n', MARK + b"x\n") == kept
+    assert split(b'{"a":1}\n', MARK + b"x") == kept
 
 
 def test_a_huge_line_arrives_whole():

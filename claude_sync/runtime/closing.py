@@ -1,0 +1,201 @@
+"""
+Close a client: politely, in order, within its time; and whatever was forgotten.
+
+::
+
+    no new work -> a running turn is interrupted -> end of input -> grace
+    -> terminate -> kill -> threads joined
+
+Decisions taken here and nowhere else:
+
+* Closing twice is harmless; the second caller waits for the first.
+* A handler that closes its own client must not wait for itself: then, and with
+  ``wait=False``, a thread of its own does it.
+* Whoever still waits for a turn fails with ClientClosed, even if a handler that
+  never returns keeps the dispatcher from saying so.
+* The end of the interpreter closes what is open. A forked child lets go of it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+from typing import TYPE_CHECKING, Set
+
+from ..errors import ClaudeError, ClientClosed
+from ..events import Closed
+from ..log import logger
+from .waiting import Deadline
+
+if TYPE_CHECKING:
+    from .connection import Connection
+    from .engine import Engine
+    from .lifecycle import Lifecycle
+
+__all__ = ["LIVE", "Closer"]
+
+# Of the time for closing, this much is kept for joining the threads.
+JOINING_TIME = 1.0
+# How long the interrupt of a running turn may take to be written.
+INTERRUPT_TIME = 0.5
+# How long the end of the interpreter may be held up by each client.
+EXIT_TIME = 5.0
+
+# Engines that are open, so that the end of the interpreter, or a fork, finds them.
+LIVE: Set[Engine] = set()
+
+
+class Closer:
+    """The end of one client."""
+
+    def __init__(self, engine: Engine, lifecycle: Lifecycle) -> None:
+        self._engine = engine
+        self._lifecycle = lifecycle
+        self._told = False
+        self._reason = "closed by the program"
+
+    def close(self, timeout: float, wait: bool, reason: str = "closed by the program") -> None:
+        """Close, once; see ``Client.close``."""
+        engine, lifecycle = self._engine, self._lifecycle
+        with engine.lock:
+            first = not lifecycle.closing
+            lifecycle.closing = True
+        wait = wait and not engine.dispatcher.is_dispatching() and not self._is_own_thread()
+        if not first:
+            if wait:
+                lifecycle.over.wait(timeout)
+            return
+        self._reason = reason
+        with engine.changed:
+            engine.changed.notify_all()
+        if wait:
+            self._close(timeout, may_deliver=True)
+            return
+        thread = threading.Thread(
+            target=self._close,
+            args=(timeout,),
+            kwargs={"may_deliver": False},
+            name=f"{engine.name}-closer",
+            daemon=True,  # the end of the program must not wait for it
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # the interpreter is shutting down
+            self._close(timeout, may_deliver=False)
+
+    def finish(self) -> None:
+        """Fail every waiter, then call on_close: the last thing that is delivered. Once."""
+        engine, lifecycle = self._engine, self._lifecycle
+        with engine.lock:
+            turns = list(engine.open_turns)
+            engine.open_turns.clear()
+        for turn in turns:
+            turn._fail(ClientClosed("the client was closed while this was waited for"))
+        if not lifecycle.over.is_set():
+            self.tell(self._reason)
+            lifecycle.over.set()
+            with engine.changed:
+                engine.changed.notify_all()
+
+    def tell(self, reason: str) -> None:
+        """Call the on_close handlers, once, where handlers run."""
+        engine, connection = self._engine, self._lifecycle.connection
+        if self._told:
+            return
+        self._told = True
+        closed = Closed(reason, connection.transport.exit_code if connection else None)
+        registry = engine.registry()
+        if not engine.dispatcher.is_dispatching():
+            # Not the thread for it. Without a dispatcher, process_events() may still come.
+            engine.inbox.put([closed])
+        elif registry is not None:
+            for handler in registry.of["close"]:
+                engine.dispatcher.call(handler, closed)
+
+    def _close(self, timeout: float, *, may_deliver: bool) -> None:
+        engine, lifecycle = self._engine, self._lifecycle
+        deadline = Deadline(timeout)
+        # Whoever is just starting the CLI comes first: it will be closed too.
+        with lifecycle.spawning, engine.lock:
+            connection = lifecycle.connection
+        lifecycle.fail_queued(ClientClosed("the client was closed before this was sent"))
+        engine.inbox.release()
+        engine.dispatcher.release()
+        if connection is not None and not connection.ended:
+            self._interrupt(connection)
+            left = deadline.left()
+            assert left is not None
+            connection.shut_down(max(0.1, left - JOINING_TIME))
+        else:
+            # No end of a stream will tell the dispatcher that this is the end.
+            engine.inbox.put([self.finish])
+        if engine.delivery.by_waiters and may_deliver:
+            while not lifecycle.over.is_set() and not deadline.is_over():
+                engine.delivery.process(deadline.slice())
+        self._join(deadline)
+        self.finish()
+        LIVE.discard(engine)
+        if lifecycle.recorder is not None:
+            lifecycle.recorder.close()
+
+    def _interrupt(self, connection: Connection) -> None:
+        """A CLI whose input ends would run its turn, and the tools in it, to the end."""
+        with self._engine.lock:
+            if connection.ledger.running() is None and not connection.ledger.foreign_turn:
+                return
+        written = threading.Event()
+
+        def interrupt() -> None:
+            with contextlib.suppress(ClaudeError):
+                connection.request("interrupt", {})
+            written.set()
+
+        # Not here: the pipe may be full, and closing has a limit.
+        self._engine.responders.run(interrupt)
+        written.wait(INTERRUPT_TIME)
+
+    def _join(self, deadline: Deadline) -> None:
+        engine, lifecycle = self._engine, self._lifecycle
+        with engine.lock:
+            threads = list(lifecycle.threads)
+        if lifecycle.dispatcher_thread is not None:
+            threads.append(lifecycle.dispatcher_thread)
+        threads += engine.responders.stop()
+        timer_thread = engine.timers.stop()
+        if timer_thread is not None:
+            threads.append(timer_thread)
+        for thread in threads:
+            if thread is threading.current_thread() or thread.ident is None:
+                continue
+            thread.join(deadline.left())
+            if thread.is_alive():
+                logger.warning(
+                    "! the thread %s did not end in time; a handler on it has not returned",
+                    thread.name,
+                )
+
+    def _is_own_thread(self) -> bool:
+        return threading.current_thread().name.startswith(self._engine.name + "-")
+
+
+def close_all() -> None:
+    """The interpreter ends: close what the program left open, politely but quickly."""
+    for engine in list(LIVE):
+        if engine.process_id == os.getpid():
+            engine.lifecycle.closer.close(EXIT_TIME, wait=True, reason="the program ended")
+
+
+def forget_all() -> None:
+    """In a forked child: let go of the parent's pipes. Takes no lock."""
+    for engine in list(LIVE):
+        connection = engine.lifecycle.connection
+        if connection is not None:
+            connection.transport.abandon()
+    LIVE.clear()
+
+
+atexit.register(close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forget_all)

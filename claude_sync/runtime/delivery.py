@@ -1,0 +1,161 @@
+"""
+Wait for turns, and deliver what arrives where no thread does that by itself.
+
+With a dispatcher thread, waiting is waiting. With ``post="manual"`` and
+``post="caller"`` there is none: whoever waits, or calls ``process_events()``,
+delivers meanwhile. One thread delivers at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from ..errors import AskTimeout, CalledFromHandler, UsageError
+from .waiting import Deadline, wait_for
+
+if TYPE_CHECKING:
+    from ..answers import Turn
+    from .engine import Engine
+
+__all__ = ["Delivery"]
+
+
+class Delivery:
+    """Who delivers what an engine's inbox holds, and who waits for it."""
+
+    def __init__(self, engine: Engine, post: Any) -> None:
+        self._engine = engine
+        self._by_caller = post == "caller"
+        # Without a dispatcher thread, whoever waits delivers.
+        self.by_waiters = isinstance(post, str)
+        self._turn_lock = threading.Lock()  # held by the one thread that delivers
+
+    def refuse_in_handler(self, method: str) -> None:
+        """Refuse to wait for a turn on a thread that its handlers need."""
+        dispatcher = self._engine.dispatcher
+        if dispatcher.is_dispatching():
+            raise CalledFromHandler(method)
+        if threading.get_ident() in dispatcher.posted_threads:
+            raise UsageError(
+                f"{method}() would freeze this thread, which runs the handlers (it is the user "
+                "interface's, probably). Call submit() and act in on_result."
+            )
+
+    def wait_for_turn(
+        self,
+        turn: Turn,
+        timeout: Optional[float],
+        method: str,
+        until: Callable[[], object] = lambda: False,
+    ) -> None:
+        """Wait until *turn* is done (or *until* holds); AskTimeout if it takes too long."""
+        if turn.done():
+            return
+        self.refuse_in_handler(method)
+        deadline = Deadline(timeout)
+
+        def is_over() -> object:
+            return turn.done() or until()
+
+        turn._callers += 1
+        try:
+            if self.by_waiters:
+                over = self._deliver_until(is_over, deadline, turn)
+            else:
+                condition = turn._condition
+                with condition:
+                    over = wait_for(condition, is_over, deadline)
+        finally:
+            turn._callers -= 1
+        if not over:
+            assert timeout is not None
+            raise AskTimeout(timeout, sent=turn.running(), answer=turn._answer)
+
+    def wait_idle(self, timeout: Optional[float]) -> None:
+        """Wait until nothing runs, is queued, or works in the background."""
+        self._engine.check()
+        self.refuse_in_handler("wait_idle")
+        deadline = Deadline(timeout)
+        if self.by_waiters:
+            idle = self._deliver_until(self._is_idle, deadline, None)
+        else:
+            with self._engine.changed:
+                idle = wait_for(self._engine.changed, self._is_idle, deadline)
+        if not idle:
+            assert timeout is not None
+            raise AskTimeout(timeout, what="the session did not become idle")
+
+    def _is_idle(self) -> bool:
+        with self._engine.lock:
+            if self._engine.lifecycle.closing:
+                return True
+            connection = self._engine.lifecycle.connection
+            if self._engine.queue and not self._engine.lifecycle.gave_up:
+                return False
+            if connection is not None and not connection.ended and not connection.ledger.is_idle():
+                return False
+        return self._engine.inbox.is_drained()
+
+    def is_over(self) -> bool:
+        """Whether the last batch has been worked off."""
+        return self._engine.lifecycle.over.is_set()
+
+    def process_batch(self, timeout: Optional[float]) -> int:
+        """Take a batch from the inbox and deliver it; how many items it had."""
+        batch = self._engine.inbox.take(timeout)
+        if batch is None:
+            return 0
+        try:
+            self._engine.dispatcher.process(batch)
+        finally:
+            self._engine.inbox.done()
+            with self._engine.changed:
+                self._engine.changed.notify_all()
+        return len(batch)
+
+    def process(self, timeout: Optional[float]) -> int:
+        """Deliver what has arrived, on this thread; wait up to *timeout* for a first batch."""
+        if not self._turn_lock.acquire(timeout=-1 if timeout is None else timeout):
+            return 0
+        try:
+            count = self.process_batch(timeout)
+            while count and not self.is_over():
+                more = self.process_batch(0)
+                if not more:
+                    break
+                count += more
+            return count
+        finally:
+            self._turn_lock.release()
+
+    def _deliver_until(
+        self, is_over: Callable[[], object], deadline: Deadline, turn: Optional[Turn]
+    ) -> bool:
+        while not is_over():
+            if deadline.is_over():
+                return False
+            if self._belongs_to_another(turn) or not self._turn_lock.acquire(blocking=False):
+                with self._engine.changed:
+                    if not is_over():
+                        self._engine.changed.wait(min(0.05, deadline.slice()))
+                continue
+            try:
+                self.process_batch(deadline.slice())
+            finally:
+                self._turn_lock.release()
+        return True
+
+    def _belongs_to_another(self, turn: Optional[Turn]) -> bool:
+        """Under post="caller": whether another thread waits for what arrives now."""
+        current = self._engine.dispatcher.turn
+        return (
+            self._by_caller and current is not None and current is not turn and current._callers > 0
+        )
+
+    def call_back(self, function: Callable[[Turn], object], turn: Turn) -> None:
+        """Call a done-callback as a handler is called: in order, guarded."""
+        if self._engine.dispatcher.is_dispatching() or self.is_over():
+            self._engine.dispatcher.call(function, turn)
+        else:
+            self._engine.inbox.put([lambda: self._engine.dispatcher.call(function, turn)])

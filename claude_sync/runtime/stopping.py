@@ -1,0 +1,100 @@
+"""
+Stop turns: on request, when their time is up, and by force if need be.
+
+A turn is stopped by an interrupt and ends with its result like any other; only
+then is the next question sent. Decisions taken here and nowhere else:
+
+* An interrupt that reaches the CLI before its turn has begun is acknowledged and
+  has no effect, so it is repeated while the turn runs.
+* A turn that does not end is ended together with its process.
+* Nothing here blocks: it runs on the timer thread. Writing is left to responders.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Optional
+
+from ..errors import AskTimeout
+
+if TYPE_CHECKING:
+    from ..answers import Turn
+    from .engine import Engine
+
+__all__ = ["Stopper"]
+
+# A turn that does not end so many seconds after its interrupt is ended by force.
+STOP_PATIENCE = 5.0
+# When to interrupt again.
+INTERRUPT_AGAIN_AFTER = (0.5, 1.5, 3.0)
+
+
+class Stopper:
+    """The deadlines of an engine's turns."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def stop(self, turn: Turn, reason: Optional[Exception]) -> None:
+        """Interrupt a turn that runs; *reason* is raised when it has ended."""
+        with self._engine.lock:
+            connection = self._engine.lifecycle.connection
+            if connection is None or connection.ledger.running() is not turn._entry:
+                return
+            turn._interrupted = True
+            turn._stopping = turn._stopping or reason
+        self._engine.responders.run(lambda: self._send_interrupt(turn))
+        self.watch_stop(turn)
+
+    def _send_interrupt(self, turn: Turn) -> None:
+        connection = self._engine.lifecycle.connection
+        with self._engine.lock:
+            if connection is None or connection.ledger.running() is not turn._entry:
+                return
+        connection.request("interrupt", {"cancel_queued": True})
+
+    def watch_stop(self, turn: Turn) -> None:
+        """Interrupt again, because the first may have come too early; then end it by force."""
+        for delay in INTERRUPT_AGAIN_AFTER:
+            again = self._engine.timers.after(
+                delay, lambda: self._engine.responders.run(lambda: self._send_interrupt(turn))
+            )
+            turn._timers.append(again)
+        turn._timers.append(self._engine.timers.after(STOP_PATIENCE, lambda: self._force(turn)))
+
+    def _force(self, turn: Turn) -> None:
+        with self._engine.lock:
+            connection = self._engine.lifecycle.connection
+            if connection is None or connection.ledger.running() is not turn._entry:
+                return
+        connection.kill(f"a turn did not end within {STOP_PATIENCE:g} s of its interrupt")
+
+    def timed_out(self, turn: Turn) -> None:
+        """The turn's ``timeout`` is up."""
+        assert turn.timeout is not None
+        if self._engine.unqueue(turn):
+            turn._fail(AskTimeout(turn.timeout, sent=False))
+        elif turn._answer is not None:
+            # Only handlers are still at it: nothing to interrupt.
+            turn._fail(AskTimeout(turn.timeout, answer=turn._answer))
+        else:
+            self.stop(turn, AskTimeout(turn.timeout))
+
+    def watch_silence(self, turn: Turn, limit: float, since: float) -> None:
+        """The clock of ``idle_timeout``: it stops while the CLI waits for us."""
+
+        def look() -> None:
+            with self._engine.lock:
+                connection = self._engine.lifecycle.connection
+                if connection is None or connection.ledger.running() is not turn._entry:
+                    return
+                now = time.monotonic()
+                waiting = bool(connection.open_requests) or connection.paused
+                heard = now if waiting else max(connection.last_activity, since)
+            if now - heard >= limit:
+                self.stop(turn, AskTimeout(limit, idle=True))
+            else:
+                self.watch_silence(turn, limit, heard)
+
+        delay = max(0.0, since + limit - time.monotonic())
+        turn._timers.append(self._engine.timers.after(delay, look))

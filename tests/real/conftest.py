@@ -1,0 +1,231 @@
+"""
+Real Claude Code CLIs, old and new, against a model on 127.0.0.1.
+
+Nothing of this needs an account or a network. Where the CLIs are looked for:
+
+* ``CLAUDE_SYNC_TEST_CLIS``: a folder with ``VERSION/node_modules/.bin/claude``, by
+  default ``~/.cache/claude-sync/cli``. To fill it, for each of ``VERSIONS``:
+  ``npm install --ignore-scripts --prefix FOLDER/VERSION @anthropic-ai/claude-code@VERSION``
+* ``CLAUDE_SYNC_TEST_BUNDLED``: the executable of the newest CLI, by default the one
+  inside an installed ``claude-agent-sdk``.
+
+A CLI that is missing skips its tests; where ``CI`` is ``true`` it fails them.
+
+Starting a CLI takes seconds, so there are two kinds of client here: ``chat`` is shared
+by the tests of a file and replaced when a test leaves it in a bad state; ``client_of``
+makes one that belongs to its test.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import claude_sync
+from claude_sync.testing.model import LoopbackModel
+
+BUNDLED = "bundled"
+VERSIONS = ("1.0.128", "2.0.30", "2.1.29")
+# Longer than any of them needs on a loaded machine; only failures ever wait for it.
+START_TIMEOUT = 90.0
+
+pytestmark = pytest.mark.real
+
+
+def pytest_collection_modifyitems(items):
+    """Everything in this folder is marked."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in Path(str(item.fspath)).parents:
+            item.add_marker(pytest.mark.real)
+
+
+class Cli:
+    """
+    One of the CLIs under test.
+
+    Attributes:
+        version: Its version, or ``"bundled"`` for the newest.
+        path: The executable.
+        is_new: Whether it tells whose result is whose, and runs agents in the background.
+
+    """
+
+    def __init__(self, version, path):
+        self.version = version
+        self.path = path
+        self.is_new = version == BUNDLED
+
+    def __repr__(self):
+        return f"<Cli {self.version}>"
+
+    def is_before(self, *version):
+        """Whether it is older than *version*, given as numbers."""
+        if self.is_new:
+            return False
+        return tuple(int(number) for number in self.version.split(".")) < version
+
+
+def bundled_path():
+    """The executable inside claude-agent-sdk, found without importing it; or None."""
+    given = os.environ.get("CLAUDE_SYNC_TEST_BUNDLED")
+    if given:
+        return Path(given)
+    found = importlib.util.find_spec("claude_agent_sdk")
+    if found is None or found.origin is None:
+        return None
+    name = "claude.exe" if sys.platform == "win32" else "claude"
+    return Path(found.origin).parent / "_bundled" / name
+
+
+def cli_path(version):
+    """Where the CLI of this version should be; None if nobody can know."""
+    if version == BUNDLED:
+        return bundled_path()
+    folder = os.environ.get("CLAUDE_SYNC_TEST_CLIS")
+    root = Path(folder) if folder else Path.home() / ".cache" / "claude-sync" / "cli"
+    return root / version / "node_modules" / ".bin" / "claude"
+
+
+@pytest.fixture(scope="module", params=[*VERSIONS, BUNDLED])
+def cli(request):
+    """Each CLI in turn."""
+    version = request.param
+    path = cli_path(version)
+    if path is None or not path.exists():
+        missing = f"the CLI {version} is not at {path}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return Cli(version, str(path))
+
+
+@pytest.fixture
+def new_cli(cli):
+    """Only CLIs that tell whose result is whose."""
+    if not cli.is_new:
+        pytest.skip(f"{cli.version} does not do this")
+    return cli
+
+
+@pytest.fixture(scope="module")
+def model(cli):
+    """The model of all tests of a file; each test adds rules about its own words."""
+    with LoopbackModel() as model:
+        yield model
+
+
+@pytest.fixture(scope="module")
+def home(cli, tmp_path_factory):
+    """A home folder that no CLI has seen."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def client_of(cli, model, home, tmp_path):
+    """Make clients that are closed at the end; ``env=`` is added to what is needed."""
+    clients = []
+
+    def make(**options):
+        environment = {**model.environment(home), **options.pop("env", {})}
+        settings = {"cli": cli.path, "cwd": tmp_path, "start_timeout": START_TIMEOUT, **options}
+        client = claude_sync.Client(env=environment, **settings)
+        clients.append(client)
+        return client
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+class SharedClient:
+    """A client that lives until a test leaves it busy, crashed or closed."""
+
+    def __init__(self, make):
+        self._make = make
+        self.client = None
+
+    def get(self):
+        """The client, idle."""
+        if self.client is None:
+            self.client = self._make()
+        return self.client
+
+    def check(self):
+        """Drop it unless it can go on."""
+        if self.client is not None and self.client.state != "idle":
+            self.close()
+
+    def close(self):
+        """Close it; the next test gets another."""
+        if self.client is not None:
+            self.client.close()
+        self.client = None
+
+
+@pytest.fixture(scope="module")
+def shared_client(cli, model, home, tmp_path_factory):
+    """The client behind ``chat``."""
+
+    def make():
+        return claude_sync.Client(
+            cli=cli.path,
+            cwd=tmp_path_factory.mktemp("cwd"),
+            env=model.environment(home),
+            start_timeout=START_TIMEOUT,
+            allowed_tools=["Bash"],
+        )
+
+    shared = SharedClient(make)
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def chat(shared_client):
+    """A client whose conversation has gone on for some time; it may use Bash."""
+    yield shared_client.get()
+    shared_client.check()
+
+
+@pytest.fixture
+def listen():
+    """``listen(client, "text")``: the list of what arrives there until the test ends."""
+    registered = []
+
+    def start(client, kind, **settings):
+        heard = []
+        registered.append((client, heard.append))
+        handler = registered[-1][1]
+        getattr(client, f"on_{kind}")(handler, **settings)
+        return heard
+
+    yield start
+    for client, handler in registered:
+        client.off(handler)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_outlives_its_test():
+    """
+    Every file ends with the threads it began with, and no child is left.
+
+    Not every test, as elsewhere: the clients of these are shared.
+    """
+    threads = set(threading.enumerate())
+    yield
+    gc.collect()
+    for thread in threading.enumerate():
+        if thread not in threads:
+            thread.join(5)
+    left = [thread.name for thread in threading.enumerate() if thread not in threads]
+    assert not left, f"threads still running: {left}"
+    if hasattr(os, "WNOHANG"):
+        with pytest.raises(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)

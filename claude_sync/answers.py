@@ -16,14 +16,14 @@ from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
-from .blocks import ToolResult, ToolUse
 from .errors import AskTimeout, UsageError
-from .messages import Assistant, Result, User
 from .pieces import Piece, Text, Thinking
 from .protocol.costs import Usage
 from .protocol.outcomes import INTERRUPTED_TEXT, command_output
 
 if TYPE_CHECKING:
+    from .blocks import ToolResult, ToolUse
+    from .messages import Result
     from .protocol.turns import Entry
     from .runtime.engine import Engine
     from .runtime.timers import Timer
@@ -223,6 +223,8 @@ class Turn(Future):  # type: ignore[type-arg]
 
     def _collect(self, message: Any) -> None:
         """Keep a complete message, and what an answer needs of it."""
+        from .messages import Assistant, User  # not at the top: see the dispatcher
+
         if not self._owns(message.parent_tool_use_id):
             return
         self._messages.append(message)

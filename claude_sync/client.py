@@ -306,14 +306,17 @@ def check_seconds(name: str, value: Optional[float]) -> None:
 
 def close_forgotten(engine: Engine) -> None:
     """A client was dropped without close(): warn and close in the background."""
-    if not engine.lifecycle.closing and engine.lifecycle.connection is not None:
-        warnings.warn(
-            f"the client {engine.name} was not closed. Use 'with Client(...) as client:' or "
-            "call client.close().",
-            ResourceWarning,
-            stacklevel=2,
-        )
-        engine.lifecycle.closer.close(10.0, wait=False, reason="the client was forgotten")
+    lifecycle = engine.lifecycle
+    if lifecycle.closing or lifecycle.connection is None or engine.is_inherited():
+        return
+    # First, because the warning may be made an error.
+    lifecycle.closer.close(10.0, wait=False, reason="the client was forgotten")
+    warnings.warn(
+        f"the client {engine.name} was not closed. Use 'with Client(...) as client:' or "
+        "call client.close().",
+        ResourceWarning,
+        stacklevel=2,
+    )
 
 
 def weak_update(engine: Engine, registry: HandlerRegistry) -> Callable[[], None]:

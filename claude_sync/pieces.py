@@ -66,6 +66,12 @@ class Piece(str):
     _block: Block
     _end: int
 
+    def __new__(cls: Type[PieceType], text: str = "") -> PieceType:
+        """A piece that stands alone: for tests of handlers. The library uses Block.grow()."""
+        piece = Block(cls, None, None, None).grow(text)
+        assert isinstance(piece, cls)
+        return piece
+
     @property
     def snapshot(self) -> str:
         """The whole block so far, this piece included."""

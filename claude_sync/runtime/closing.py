@@ -24,6 +24,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Set
 
+from ..answers import Turn
 from ..errors import ClaudeError, ClientClosed
 from ..events import Closed
 from ..log import logger
@@ -55,17 +56,22 @@ class Closer:
         self._lifecycle = lifecycle
         self._told = False
         self._reason = "closed by the program"
+        # Set when nothing of the client is left; later callers of close() wait for it.
+        self._done = threading.Event()
 
     def close(self, timeout: float, wait: bool, reason: str = "closed by the program") -> None:
         """Close, once; see ``Client.close``."""
         engine, lifecycle = self._engine, self._lifecycle
+        if engine.is_inherited():
+            # The parent's to close; and a thread that does not exist here may hold a lock.
+            return
         with engine.lock:
             first = not lifecycle.closing
             lifecycle.closing = True
         wait = wait and not engine.dispatcher.is_dispatching() and not self._is_own_thread()
         if not first:
             if wait:
-                lifecycle.over.wait(timeout)
+                self._done.wait(timeout)
             return
         self._reason = reason
         with engine.changed:
@@ -115,6 +121,12 @@ class Closer:
                 engine.dispatcher.call(handler, closed)
 
     def _close(self, timeout: float, *, may_deliver: bool) -> None:
+        try:
+            self._close_all(timeout, may_deliver)
+        finally:
+            self._done.set()
+
+    def _close_all(self, timeout: float, may_deliver: bool) -> None:
         engine, lifecycle = self._engine, self._lifecycle
         deadline = Deadline(timeout)
         # Whoever is just starting the CLI comes first: it will be closed too.
@@ -143,8 +155,14 @@ class Closer:
     def _interrupt(self, connection: Connection) -> None:
         """A CLI whose input ends would run its turn, and the tools in it, to the end."""
         with self._engine.lock:
-            if connection.ledger.running() is None and not connection.ledger.foreign_turn:
+            entry = connection.ledger.running()
+            if entry is None and not connection.ledger.foreign_turn:
                 return
+            if entry is not None and isinstance(entry.owner, Turn):
+                # The program closes, it does not interrupt: that is what the waiter is told.
+                entry.owner._interrupted = True
+                closed = ClientClosed("the client was closed while this was waited for")
+                entry.owner._stopping = entry.owner._stopping or closed
         written = threading.Event()
 
         def interrupt() -> None:
@@ -183,7 +201,7 @@ class Closer:
 def close_all() -> None:
     """The interpreter ends: close what the program left open, politely but quickly."""
     for engine in list(LIVE):
-        if engine.process_id == os.getpid():
+        if not engine.is_inherited():
             engine.lifecycle.closer.close(EXIT_TIME, wait=True, reason="the program ended")
 
 

@@ -153,7 +153,13 @@ def build_launch(
         file_checkpointing=options.enable_file_checkpointing,
         windows=windows,
     )
-    program = find_cli(options.cli, environment, windows=windows)
+    try:
+        program = find_cli(options.cli, environment, windows=windows)
+    except CliNotFound:
+        if options.transport is None:
+            raise
+        # A transport of the program's own need not run a CLI of this machine.
+        program = ["claude"]
     files = PrivateFiles()
     try:
         prompt = system_prompt_of(options)

@@ -26,7 +26,7 @@ from collections import deque
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Mapping, Optional, Set, Union
 
-from ..errors import CliDidNotStart, CliExited, ControlTimeout
+from ..errors import CliDidNotStart, CliExited, ClientClosed, ControlTimeout
 from ..log import logger, shortened
 from ..protocol import control
 from ..protocol.codec import encode
@@ -331,6 +331,8 @@ class Connection:
         return code
 
     def _make_error(self, exit_code: Optional[int], cause: Optional[Exception]) -> Exception:
+        if self._engine.lifecycle.closing:
+            return ClientClosed("the client was closed while this was waited for")
         failed: Any = CliExited if self.ready else CliDidNotStart
         if self.refusal:
             reason = f"the CLI did not start: {self.refusal}"

@@ -26,20 +26,18 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..answers import Turn
-from ..blocks import ToolResult, ToolUse
 from ..events import Closed, HandlerError
 from ..log import logger
-from ..messages import Assistant, Message, RateLimit, Result, System, User
 from ..pieces import Piece, Thinking
-from ..protocol.parsing import parse
 from ..protocol.streaming import Assembler
-from ..system_messages import Init, Status
-from ..task_messages import Task
 from .handlers import HandlerRegistry
 from .inbox import MergedDelta
 from .items import EndOfStream, Routed, StderrLine, Withdrawn
 
+# The classes of messages are imported where they are looked at: they take longer than all
+# the rest, and the reader has loaded them before the first message comes.
 if TYPE_CHECKING:
+    from ..messages import Assistant, Message, Result, User
     from .engine import Engine
 
 __all__ = ["Dispatcher", "DispatcherThread"]
@@ -178,6 +176,8 @@ class Dispatcher:
         piece = self._assembler.stream_event(raw)
         turn = self.turn
         if handlers["stream_event"] or (turn is not None and turn._buffer is not None):
+            from ..protocol.parsing import parse
+
             event = parse(raw)
             for handler in handlers["stream_event"]:
                 self.call(handler, event)
@@ -223,6 +223,9 @@ class Dispatcher:
             item()  # a call of the engine's own that keeps its place in the order
 
     def _routed(self, item: Routed) -> None:
+        from ..messages import Assistant, RateLimit, Result, System, User
+        from ..protocol.parsing import parse
+
         owner = item.entry.owner if item.entry is not None else None
         turn = self.turn = owner if isinstance(owner, Turn) else None
         message = parse(item.raw)
@@ -246,8 +249,12 @@ class Dispatcher:
         entry = item.withdrawn
         if entry is not None:
             self._then(lambda: self._engine.turn_withdrawn(entry))
+        elif makes_way(item):
+            self._engine.send_next()
 
     def _assistant(self, message: Assistant, turn: Optional[Turn]) -> None:
+        from ..blocks import ToolUse
+
         for piece in self._assembler.complete(message.raw):
             self._piece(piece)
         for use in message.content:
@@ -263,6 +270,8 @@ class Dispatcher:
                 self.call(handler, use)
 
     def _user(self, message: User, turn: Optional[Turn]) -> None:
+        from ..blocks import ToolResult
+
         for result in message.content:
             if not isinstance(result, ToolResult):
                 continue
@@ -273,6 +282,9 @@ class Dispatcher:
                 self.call(handler, result)
 
     def _system(self, message: Message) -> None:
+        from ..system_messages import Init, Status
+        from ..task_messages import Task
+
         of = self._handlers.of
         for handler in of["system"]:
             self.call(handler, message)
@@ -311,6 +323,14 @@ class Dispatcher:
             call()
         else:
             self._hand_over(lambda _: call(), None)
+
+
+def makes_way(item: Routed) -> bool:
+    """Whether a question may be waiting for this: the end of what was not a turn of ours."""
+    kind = item.raw.get("type")
+    if kind == "result":
+        return item.completes is None
+    return kind == "command_lifecycle" or item.raw.get("subtype") == "session_state_changed"
 
 
 class DispatcherThread(threading.Thread):

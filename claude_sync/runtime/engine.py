@@ -114,9 +114,13 @@ class Engine:
 
     # A question is queued.
 
+    def is_inherited(self) -> bool:
+        """Whether this is a copy, in a forked child, of the parent's."""
+        return os.getpid() != self.process_id
+
     def check(self) -> None:
         """Refuse a closed client, and one that was inherited by fork."""
-        if os.getpid() != self.process_id:
+        if self.is_inherited():
             raise UsageError(
                 "this client belongs to the process that made it and cannot be used after "
                 "fork(). Make a new Client in the child."

@@ -100,7 +100,7 @@ def add_methods_of(
     A near miss (``on_tex``) is a UsageError; other ``on_*`` methods are left alone.
     """
     known = set(names)
-    found = False
+    found: Dict[str, Handler] = {}
     for name in dir(target):
         if not name.startswith("on_"):
             continue
@@ -108,8 +108,7 @@ def add_methods_of(
         if not callable(method):
             continue
         if name in known:
-            add(name, method)
-            found = True
+            found[name] = method
         else:
             meant = near_miss(name, known)
             if meant is not None:
@@ -123,6 +122,9 @@ def add_methods_of(
             f"{target!r} has no method that is named like a handler. Name them on_text, "
             "on_tool_use, on_result and so on, each with one argument."
         )
+    # Only now: an object with a mistake in it registers nothing.
+    for name, method in found.items():
+        add(name, method)
 
 
 def near_miss(name: str, known: Iterable[str]) -> Optional[str]:

@@ -24,7 +24,7 @@ import threading
 from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
 from ..answers import Turn
-from ..errors import ClaudeError, CliDidNotStart, ClientClosed
+from ..errors import ClaudeError, CliDidNotStart, CliExited, ClientClosed
 from ..events import Info
 from ..log import logger
 from .closing import LIVE, Closer
@@ -83,6 +83,9 @@ class Lifecycle:
                 if connection is not None and not connection.ended:
                     return connection
                 again = connection is not None
+                if connection is not None and engine.options.on_crash == "raise":
+                    # Its end may not have been delivered yet.
+                    raise connection.error or CliExited("the CLI has ended")
             return self._spawn(again)
 
     def ensure_begun(self) -> Connection:

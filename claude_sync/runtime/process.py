@@ -136,7 +136,7 @@ class ProcessTransport(Transport):
         firm = min(TERMINATION_GRACE, timeout / 4)
         if not self._ended_by(min(time.monotonic() + GRACE, deadline - 2 * firm)):
             process.terminate()
-            if not self._ended_by(deadline - firm):
+            if not self._ended_by(min(time.monotonic() + TERMINATION_GRACE, deadline - firm)):
                 self.kill()
                 self._ended_by(max(deadline, time.monotonic() + 0.2))
         # Its children may hold the pipes; the readers must come back all the same.

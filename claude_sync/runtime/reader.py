@@ -48,6 +48,7 @@ class ReaderThread(threading.Thread):
         connection = self._connection
         error: Optional[Exception] = None
         try:
+            load_messages()
             self._read_all()
         except Exception as failure:  # reaches whoever waits, through the inbox
             logger.exception("! reading from the CLI failed")
@@ -93,6 +94,11 @@ class ReaderThread(threading.Thread):
                 if routed is not None:
                     append(routed)
         return items
+
+
+def load_messages() -> None:
+    """Import the classes of messages now: the CLI takes longer than that to say anything."""
+    from ..protocol import parsing  # noqa: F401
 
 
 class StderrThread(threading.Thread):

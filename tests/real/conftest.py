@@ -35,8 +35,6 @@ VERSIONS = ("1.0.128", "2.0.30", "2.1.29")
 # Longer than any of them needs on a loaded machine; only failures ever wait for it.
 START_TIMEOUT = 90.0
 
-pytestmark = pytest.mark.real
-
 
 def pytest_collection_modifyitems(items):
     """Everything in this folder is marked."""
@@ -218,14 +216,18 @@ def nothing_outlives_its_test():
 
     Not every test, as elsewhere: the clients of these are shared.
     """
-    threads = set(threading.enumerate())
+    before = set(threading.enumerate())
     yield
     gc.collect()
-    for thread in threading.enumerate():
-        if thread not in threads:
-            thread.join(5)
-    left = [thread.name for thread in threading.enumerate() if thread not in threads]
-    assert not left, f"threads still running: {left}"
+    left = [
+        thread
+        for thread in threading.enumerate()
+        if thread not in before and not thread.name.startswith("pytest_timeout")
+    ]
+    for thread in left:
+        thread.join(5)
+    alive = [thread.name for thread in left if thread.is_alive()]
+    assert not alive, f"threads still running: {alive}"
     if hasattr(os, "WNOHANG"):
         with pytest.raises(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)

@@ -1,0 +1,81 @@
+"""The benchmarks' tasks, done with claude_sync. Started by ``run.py``; see ``tasks.py``."""
+
+from __future__ import annotations
+
+import time
+
+import tasks
+
+import claude_sync
+
+
+def open_client(cli, **handlers):
+    """A client of the executable *cli*, started."""
+    client = claude_sync.Client(cli=cli, **handlers)
+    client.start()
+    return client
+
+
+def stream(cli, count):
+    """Seconds for *count* deltas, given to a text handler."""
+    lengths = []
+    return timed(cli, count, lambda: sum(lengths), on_text=lambda text: lengths.append(len(text)))
+
+
+def raw_stream(cli, count):
+    """Seconds for *count* deltas, given one by one to a handler of raw events."""
+    lengths = []
+
+    def on_stream_event(event):
+        delta = event.event.get("delta")
+        if delta is not None and "text" in delta:
+            lengths.append(len(delta["text"]))
+
+    return timed(cli, count, lambda: sum(lengths), on_stream_event=on_stream_event)
+
+
+def timed(cli, count, received, **handlers):
+    """Seconds for a stream of *count* deltas; every character must have been *received*."""
+    with open_client(cli, **handlers) as client:
+        begin = time.perf_counter()
+        client.ask(f"stream {count}")
+        seconds = time.perf_counter() - begin
+    tasks.check_received(received(), count)
+    return seconds
+
+
+def turns(cli, count):
+    """Seconds of each of *count* empty turns."""
+    durations = []
+    with open_client(cli) as client:
+        for _ in range(count):
+            begin = time.perf_counter()
+            client.ask("empty")
+            durations.append(time.perf_counter() - begin)
+    return durations
+
+
+def latency(cli, count):
+    """Seconds from the stand-in's write to the handler, for each of *count* deltas."""
+    delays = []
+    with open_client(cli, on_text=lambda text: delays.append(tasks.seconds_since(text))) as client:
+        client.ask(f"paced {count}")
+    return delays
+
+
+def large(cli, count):
+    """Seconds until a message of *count* characters is delivered, and the growth of memory."""
+    delays = []
+
+    def on_message(message):
+        if isinstance(message, claude_sync.Assistant):
+            delays.append(tasks.seconds_since(message.text[:20]))
+
+    with open_client(cli, on_message=on_message) as client:
+        before = tasks.memory("VmRSS")
+        client.ask(f"large {count}")
+    return [delays[0], tasks.memory("VmHWM") - before]
+
+
+if __name__ == "__main__":
+    tasks.main(globals())

@@ -1,0 +1,148 @@
+"""Envelopes both ways, and answers that let nothing through."""
+
+from __future__ import annotations
+
+import pytest
+
+from claude_sync.errors import ControlError
+from claude_sync.protocol import control
+
+
+def asked(subtype, request_id="r", **fields):
+    """A request of the CLI."""
+    return {
+        "type": "control_request",
+        "request_id": request_id,
+        "request": {"subtype": subtype, **fields},
+    }
+
+
+def test_ids_are_unique():
+    """Every request has an id of its own."""
+    ids = control.RequestIds()
+    assert len({ids.next() for _ in range(1000)}) == 1000
+
+
+def test_a_request_carries_its_fields():
+    """The subtype and the fields are in the request, the id beside it."""
+    assert control.control_request("r", "set_model", {"model": "opus"}) == {
+        "type": "control_request",
+        "request_id": "r",
+        "request": {"subtype": "set_model", "model": "opus"},
+    }
+
+
+def test_a_withdrawal_names_the_request():
+    """A cancel request has the id and nothing else."""
+    assert control.cancel_request("r") == {"type": "control_cancel_request", "request_id": "r"}
+
+
+def test_a_success_is_read():
+    """The body of a reply is what the caller gets."""
+    reply = control.parse_reply(
+        {"response": {"subtype": "success", "request_id": "r", "response": {"x": 1}}}
+    )
+    assert reply.request_id == "r"
+    assert reply.check("anything") == {"x": 1}
+
+
+def test_a_success_without_a_body_is_empty():
+    """Old CLIs send none."""
+    reply = control.parse_reply({"response": {"subtype": "success", "request_id": "r"}})
+    assert reply.check("anything") == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "code"),
+    [
+        ({"error": "no", "error_code": "unsupported_request"}, "no", "unsupported_request"),
+        ({"error": "no"}, "no", None),
+        ({"error": {"a": 1}, "error_code": 3}, "{'a': 1}", None),
+    ],
+)
+def test_a_refusal_is_raised(fields, text, code):
+    """With the CLI's own text, and its code where it gives one."""
+    reply = control.parse_reply({"response": {"subtype": "error", "request_id": "r", **fields}})
+    with pytest.raises(ControlError) as caught:
+        reply.check("set_model")
+    assert (caught.value.subtype, caught.value.text, caught.value.code) == ("set_model", text, code)
+
+
+def test_a_reply_of_no_use_is_none():
+    """A response that is no object cannot be bound to anything."""
+    assert control.parse_reply({"response": "junk"}) is None
+
+
+def test_a_permission_is_denied():
+    """Nobody decides: no. The tool use is named where there is one."""
+    reply = control.safe_reply(asked("can_use_tool", tool_use_id="t", tool_name="Bash"))
+    body = reply["response"]["response"]
+    assert (body["behavior"], body["toolUseID"]) == ("deny", "t")
+    assert "on_permission" in body["message"]
+    without = control.safe_reply(asked("can_use_tool", tool_use_id=None))
+    assert "toolUseID" not in without["response"]["response"]
+
+
+def test_the_older_form_is_answered_in_kind():
+    """A callback request gets a callback response, with its id and session."""
+    raw = {
+        "type": "callback.request",
+        "id": "cb",
+        "session_id": "s",
+        "payload": {"callback_type": "can_use_tool", "tool_name": "Bash"},
+    }
+    reply = control.safe_reply(raw)
+    assert (reply["type"], reply["id"], reply["session_id"]) == ("callback.response", "cb", "s")
+    assert reply["payload"]["behavior"] == "deny"
+
+
+def test_an_older_hook_is_answered_with_nothing():
+    """Nothing is allowed and nothing is changed."""
+    raw = {"type": "callback.request", "id": "cb", "payload": {"callback_type": "hook"}}
+    assert control.safe_reply(raw) == {"type": "callback.response", "id": "cb", "payload": {}}
+
+
+@pytest.mark.parametrize(
+    ("subtype", "body"),
+    [
+        ("elicitation", {"action": "decline"}),
+        ("request_user_dialog", {"behavior": "cancelled"}),
+    ],
+)
+def test_questions_for_a_person_are_declined(subtype, body):
+    """There is no person yet."""
+    assert control.safe_reply(asked(subtype))["response"]["response"] == body
+
+
+@pytest.mark.parametrize(("message", "identity"), [({"id": 3}, 3), ("junk", None)])
+def test_a_message_to_an_unknown_server_is_an_error_there(message, identity):
+    """The protocol inside has errors of its own."""
+    reply = control.safe_reply(asked("mcp_message", server_name="x", message=message))
+    inner = reply["response"]["response"]["mcp_response"]
+    assert (inner["id"], inner["error"]["code"]) == (identity, -32601)
+
+
+@pytest.mark.parametrize("subtype", ["hook_callback", "something_new", ""])
+def test_an_unknown_request_is_refused(subtype):
+    """An unanswered one would park the turn for ever."""
+    response = control.safe_reply(asked(subtype))["response"]
+    assert (response["subtype"], response["error_code"]) == ("error", "unsupported_request")
+
+
+@pytest.mark.parametrize(
+    "raw", [asked("remote_tool_call"), asked("can_use_tool", request_id=None), {}, {"request": 3}]
+)
+def test_some_must_stay_unanswered(raw):
+    """Requests for another host, and those without an id to answer to."""
+    assert control.safe_reply(raw) is None
+
+
+def test_a_callback_request_of_a_wrong_shape_is_answered():
+    """A payload that is no object is no reason to stay silent."""
+    raw = {"type": "callback.request", "id": "cb", "payload": 3}
+    assert control.safe_reply(raw) == {"type": "callback.response", "id": "cb", "payload": {}}
+
+
+def test_a_plain_refusal_has_no_code():
+    """The code is there only where there is one."""
+    assert "error_code" not in control.error_reply("r", "no")["response"]

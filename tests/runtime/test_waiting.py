@@ -1,0 +1,89 @@
+"""Waiting with an end."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from claude_sync.runtime import waiting
+from claude_sync.runtime.waiting import SLICE, Deadline, wait_for
+
+PATIENCE = 10
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test sets."""
+    now = [100.0]
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_deadline_counts_down_to_zero(clock):
+    """What is left gets less and never below zero."""
+    deadline = Deadline(3)
+    assert (deadline.left(), deadline.is_over()) == (3, False)
+    clock[0] += 2
+    assert (deadline.left(), deadline.is_over()) == (1, False)
+    clock[0] += 2
+    assert (deadline.left(), deadline.is_over()) == (0, True)
+
+
+def test_no_timeout_never_ends(clock):
+    """None waits for ever, slice by slice."""
+    deadline = Deadline(None)
+    clock[0] += 1e9
+    assert deadline.left() is None
+    assert not deadline.is_over()
+    assert deadline.slice() == SLICE
+
+
+def test_a_slice_is_short(clock):
+    """No single wait is longer than a slice, nor goes past the deadline."""
+    assert Deadline(3600).slice() == SLICE
+    assert Deadline(0.1).slice() == pytest.approx(0.1)
+    assert Deadline(0).slice() == 0
+
+
+def test_wait_for_returns_when_it_holds():
+    """A notified waiter looks at its predicate and returns True."""
+    condition, flag = threading.Condition(), []
+
+    def wait():
+        with condition:
+            return wait_for(condition, lambda: flag, Deadline(PATIENCE))
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting_for_it = pool.submit(wait)
+        with condition:
+            flag.append(1)
+            condition.notify_all()
+        assert waiting_for_it.result(PATIENCE) is True
+
+
+def test_wait_for_gives_up_in_time():
+    """When the time is up first, it returns False."""
+    condition = threading.Condition()
+    with condition:
+        assert wait_for(condition, lambda: False, Deadline(0.01)) is False
+
+
+def test_wait_for_looks_before_it_waits():
+    """What holds already holds with no time left, too."""
+    condition = threading.Condition()
+    with condition:
+        assert wait_for(condition, lambda: True, Deadline(0)) is True
+
+
+def test_a_missed_notification_only_delays():
+    """A change nobody notified of is seen after a slice."""
+    condition, looks = threading.Condition(), []
+
+    def second_look():
+        looks.append(1)
+        return len(looks) > 1
+
+    with condition:
+        assert wait_for(condition, second_look, Deadline(PATIENCE)) is True

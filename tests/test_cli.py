@@ -1,0 +1,271 @@
+"""What ``claude-sync`` promises to a shell: stdout, stderr and exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import cli_scripts
+import pytest
+from executables import ROOT, clean_environment, executable, real_cli
+
+from claude_sync import __version__, cli
+from claude_sync.testing import LoopbackModel
+
+PATIENCE = 60
+
+NOTICE = f"claude-sync: {cli.OFFLINE}\n"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run ``python -m claude_sync``; its exit code, stdout and stderr."""
+
+    def run(*words, stdin=b"", environment=None):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-m", "claude_sync", *words],
+            input=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env=environment or clean_environment(tmp_path),
+            timeout=PATIENCE,
+        )
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    return run
+
+
+def test_the_answer_is_all_there_is_on_stdout(run):
+    """``ask`` prints the answer and one newline; that nobody thinks goes to stderr."""
+    assert run("ask", "--offline", "Hello") == (0, "echo: Hello\n", NOTICE)
+
+
+def test_the_words_of_a_prompt_need_no_quotes(run):
+    """Several words are one prompt."""
+    assert run("ask", "Hello", "there", "--offline")[1] == "echo: Hello there\n"
+
+
+def test_the_text_is_written_as_it_arrives(tmp_path):
+    """The first words can be read while the turn still runs, and Ctrl-C ends it quietly."""
+    command = [sys.executable, "-W", "error", "-m", "claude_sync", "ask", "--offline"]
+    asking = subprocess.Popen(
+        [*command, "one [[pace 30]] two"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=clean_environment(tmp_path),
+        # As a terminal does: the interrupt is meant for all of a process group.
+        start_new_session=True,
+    )
+    with asking:
+        assert asking.stdout.read(6) == b"echo: "
+        asking.send_signal(signal.SIGINT)
+        rest, complaints = asking.communicate(timeout=PATIENCE)
+    assert asking.returncode == 130
+    assert (rest, complaints) == (b"\n", NOTICE.encode())
+
+
+def test_ctrl_c_interrupts_the_turn_before_the_process_ends(tmp_path):
+    """The CLI hears of an interrupt, so that no tool of the turn goes on."""
+    path = executable(tmp_path, cli_scripts.notes_an_interrupt, note=str(tmp_path / "note"))
+    asking = subprocess.Popen(
+        [sys.executable, "-m", "claude_sync", "ask", "--cli", path, "hi"],
+        stdout=subprocess.PIPE,
+        env=clean_environment(tmp_path),
+        start_new_session=True,
+    )
+    with asking:
+        assert asking.stdout.read(5) == b"Well,"
+        asking.send_signal(signal.SIGINT)
+        asking.communicate(timeout=PATIENCE)
+    assert asking.returncode == 130
+    assert (tmp_path / "note").read_text() == "interrupt"
+
+
+def test_a_reader_that_leaves_ends_the_turn_quietly(tmp_path):
+    """``claude-sync ask ... | head -c 6`` does not complain about the pipe."""
+    asking = subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "claude_sync", "ask", "--offline"]
+        + ["[[deltas 300000]]"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=clean_environment(tmp_path),
+    )
+    with asking:
+        asking.stdout.read(6)
+        asking.stdout.close()
+        assert asking.stderr.read() == NOTICE.encode()
+        assert asking.wait(PATIENCE) == 1
+
+
+def test_messages_of_one_turn_are_lines_of_their_own(run, tmp_path):
+    """What Claude says before and after a tool is not run together."""
+    path = executable(tmp_path, cli_scripts.speaks_twice)
+    assert run("ask", "--cli", path, "2+2?") == (0, "Let me look.\nIt is 4.\n", "")
+
+
+def test_the_output_of_a_command_is_an_answer(run):
+    """A slash command, which streams nothing, still prints what it has to say."""
+    code, stdout, _ = run("ask", "--offline", "/cost")
+    assert code == 0
+    assert stdout.startswith("Total cost: ")
+    assert stdout.count("\n") == 1
+
+
+def test_standard_input_takes_the_place_of_a_dash(run):
+    """``-`` alone is the prompt; among words it is a part of it."""
+    assert run("ask", "--offline", "-", stdin="Grüße\n".encode())[1] == "echo: Grüße\n"
+    assert run("ask", "--offline", "a", "-", "b", stdin=b"x\n")[1] == "echo: a\n\nx\n\nb\n"
+
+
+def test_standard_input_that_is_no_text_is_refused(run):
+    """Bytes that are not UTF-8 are a mistake in the command line, said in words."""
+    code, stdout, stderr = run("ask", "--offline", "-", stdin=b"\xff\xfe")
+    assert (code, stdout) == (2, "")
+    assert "UTF-8" in stderr
+    assert "Traceback" not in stderr
+
+
+def test_the_options_reach_the_cli(run, tmp_path):
+    """--model, --resume and --cwd are those of the client."""
+    path = executable(tmp_path, cli_scripts.answers_with_its_options)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    code, stdout, _ = run(
+        *("ask", "--cli", path, "--model", "opus", "--cwd", str(folder)),
+        *("--resume", "11111111-1111-4111-8111-111111111111", "hi"),
+    )
+    assert code == 0
+    assert json.loads(stdout) == {
+        "model": "opus",
+        "resume": "11111111-1111-4111-8111-111111111111",
+        "cwd": os.path.realpath(folder),
+    }
+
+
+def test_json_is_one_object(run):
+    """--json prints everything a program wants to know, and nothing else."""
+    code, stdout, stderr = run("ask", "--offline", "--json", "Hello")
+    told = json.loads(stdout)
+    assert (code, stderr) == (0, NOTICE)
+    assert set(told) == {"text", "session_id", "cost_usd", "usage", "is_error"}
+    assert (told["text"], told["cost_usd"], told["is_error"]) == ("echo: Hello", 0.0, False)
+    assert len(told["session_id"]) == 36
+    assert told["usage"]["output_tokens"] == 7
+
+
+def test_a_failed_turn_is_an_error_and_not_an_answer(run, tmp_path):
+    """What the CLI says about a failure goes to stderr, with advice; the exit code is 1."""
+    path = executable(tmp_path, cli_scripts.is_not_logged_in)
+    code, stdout, stderr = run("ask", "--cli", path, "hi")
+    assert (code, stdout) == (1, "")
+    assert stderr.startswith("claude-sync: Not logged in")
+    assert "/login" in stderr.splitlines()[-1]
+    assert "Traceback" not in stderr
+
+
+def test_a_failed_turn_is_json_too(run, tmp_path):
+    """With --json, a failure is told on stdout as well."""
+    path = executable(tmp_path, cli_scripts.is_not_logged_in)
+    code, stdout, stderr = run("ask", "--json", "--cli", path, "hi")
+    told = json.loads(stdout)
+    assert code == 1
+    assert told["is_error"] is True
+    assert stderr == f"claude-sync: {told['error']}\n"
+
+
+def test_a_cli_that_dies_in_mid_turn_is_a_failed_turn(run, tmp_path):
+    """Its end is exit code 1: the question had been asked."""
+    code, _, stderr = run("ask", "--cli", executable(tmp_path, cli_scripts.dies_in_mid_turn), "hi")
+    assert code == 1
+    assert "SIGKILL" in stderr
+
+
+def test_no_cli_is_exit_code_3(run, tmp_path):
+    """A CLI that is not there is told with the places looked at, and how to install it."""
+    code, stdout, stderr = run("ask", "--cli", str(tmp_path / "nothing"), "hi")
+    assert (code, stdout) == (3, "")
+    assert str(tmp_path / "nothing") in stderr
+    assert "npm install" in stderr
+
+
+def test_a_cli_that_does_not_start_is_exit_code_3(run, tmp_path):
+    """Its last words are shown, without the secrets in them."""
+    code, stdout, stderr = run("ask", "--cli", executable(tmp_path, cli_scripts.breaks), "hi")
+    assert (code, stdout) == (3, "")
+    assert "exit code 7" in stderr
+    assert "is broken" in stderr
+    assert "verysecret" not in stderr
+
+
+def test_a_timeout_is_exit_code_4(run):
+    """--timeout gives up, and says so."""
+    code, stdout, stderr = run("ask", "--offline", "--timeout", "0.5", "[[sleep 60]]")
+    assert (code, stdout) == (4, "")
+    assert "within 0.5 s" in stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("aks", "hi"),
+        ("ask",),
+        ("ask", "--offline", " "),
+        ("ask", "--offline", "--timeout", "0", "hi"),
+        ("ask", "--offline", "--timeout", "soon", "hi"),
+        ("ask", "--offline", "--timeout", "nan", "hi"),
+        ("ask", "--offline", "--cli", "claude", "hi"),
+        ("ask", "--offline", "--cwd", "no-such-folder", "hi"),
+        ("ask", "--offline", "-", "-"),
+        ("ask", "--off", "hi"),
+    ],
+)
+def test_a_wrong_command_line_is_exit_code_2(run, words):
+    """Mistakes are told in words, on stderr."""
+    code, stdout, stderr = run(*words)
+    assert (code, stdout) == (2, "")
+    assert "claude-sync" in stderr
+    assert "Traceback" not in stderr
+
+
+def test_help_lists_the_exit_codes_and_gives_examples(run):
+    """Nobody has to look elsewhere."""
+    code, stdout, stderr = run("ask", "--help")
+    assert (code, stderr) == (0, "")
+    for line in ("0    answered", "4    no answer", "130  interrupted"):
+        assert line in stdout
+    assert 'claude-sync ask --offline "Hello"' in stdout
+    assert "doctor" in run("--help")[1]
+
+
+def test_the_version_is_told(run):
+    """--version is that of the package."""
+    assert run("--version") == (0, f"claude-sync {__version__}\n", "")
+
+
+def test_the_installed_command_is_the_same_function():
+    """``claude-sync`` calls what ``python -m claude_sync`` calls."""
+    declared = (ROOT / "setup.cfg").read_text()
+    assert "claude-sync = claude_sync.cli:main" in declared
+
+
+def test_characters_the_terminal_does_not_know_do_not_end_the_answer(run, tmp_path):
+    """A narrow encoding of stdout costs characters, not the answer."""
+    environment = clean_environment(tmp_path, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    code, stdout, _ = run("ask", "--offline", "-", stdin="Grüße".encode(), environment=environment)
+    assert (code, stdout) == (0, "echo: Gr??e\n")
+
+
+@pytest.mark.real
+def test_the_real_cli_answers(run, tmp_path):
+    """With a real CLI and a model on this machine, the answer is the model's."""
+    with LoopbackModel() as model:
+        model.when("2+2").reply("It is 4.")
+        environment = {
+            **model.environment(tmp_path, inherit=True),
+            "PYTHONPATH": str(ROOT),
+        }
+        asked = run("ask", "--cli", real_cli(), "What is 2+2?", environment=environment)
+    assert asked == (0, "It is 4.\n", "")

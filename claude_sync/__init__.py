@@ -31,37 +31,120 @@ Everything public is here; importing it loads nothing that is not needed to ask.
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any, List
+
 from ._version import __version__
 from .answers import Answer, Turn
-from .blocks import (
-    DocumentBlock,
-    ImageBlock,
-    McpToolResult,
-    McpToolUse,
-    RedactedThinking,
-    SearchResultBlock,
-    ServerToolResult,
-    ServerToolUse,
-    TextBlock,
-    ThinkingBlock,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
-)
 from .client import Client, ask
 from .errors import *  # noqa: F403
 from .errors import __all__ as _errors
 from .events import Closed, HandlerError, Info, InterruptReceipt
-from .messages import *  # noqa: F403
-from .messages import __all__ as _messages
 from .options import Options
 from .pieces import Text, Thinking
 from .protocol.costs import Usage
 from .runtime.transport import Transport
-from .system_messages import *  # noqa: F403
-from .system_messages import __all__ as _system_messages
-from .task_messages import *  # noqa: F403
-from .task_messages import __all__ as _task_messages
+
+if TYPE_CHECKING:
+    from .blocks import (
+        DocumentBlock,
+        ImageBlock,
+        McpToolResult,
+        McpToolUse,
+        RedactedThinking,
+        SearchResultBlock,
+        ServerToolResult,
+        ServerToolUse,
+        TextBlock,
+        ThinkingBlock,
+        ToolResult,
+        ToolUse,
+        UnknownBlock,
+    )
+    from .messages import *  # noqa: F403
+    from .system_messages import *  # noqa: F403
+    from .task_messages import *  # noqa: F403
+
+# What the CLI says has many classes, which take longer to load than all the rest; they
+# are loaded when a name is asked for, or while a CLI starts.
+_LATER = {
+    "blocks": (
+        "DocumentBlock",
+        "ImageBlock",
+        "McpToolResult",
+        "McpToolUse",
+        "RedactedThinking",
+        "SearchResultBlock",
+        "ServerToolResult",
+        "ServerToolUse",
+        "TextBlock",
+        "ThinkingBlock",
+        "ToolResult",
+        "ToolUse",
+        "UnknownBlock",
+    ),
+    "messages": (
+        "Assistant",
+        "AuthStatus",
+        "CommandLifecycle",
+        "ConversationReset",
+        "ErrorMessage",
+        "KeepAlive",
+        "Message",
+        "PromptSuggestion",
+        "RateLimit",
+        "Result",
+        "StreamEvent",
+        "System",
+        "ToolProgress",
+        "ToolUseSummary",
+        "TranscriptMirror",
+        "Unknown",
+        "User",
+    ),
+    "system_messages": (
+        "ApiRetry",
+        "CodeChangePublished",
+        "CommandsChanged",
+        "CompactBoundary",
+        "ControlRequestProgress",
+        "ElicitationComplete",
+        "FilesPersisted",
+        "HookProgress",
+        "HookResponse",
+        "HookRun",
+        "HookStarted",
+        "Informational",
+        "Init",
+        "LocalCommandOutput",
+        "MemoryRecall",
+        "MirrorError",
+        "ModelFallback",
+        "ModelRefusalFallback",
+        "ModelRefusalNoFallback",
+        "Notification",
+        "PermissionDenied",
+        "PluginInstall",
+        "PostTurnSummary",
+        "SessionMetadata",
+        "SessionStateChanged",
+        "SessionWritesLost",
+        "Status",
+        "ThinkingTokens",
+        "VcsStateChanged",
+        "WorkerShuttingDown",
+    ),
+    "task_messages": (
+        "BackgroundTasksChanged",
+        "Task",
+        "TaskNotification",
+        "TaskProgress",
+        "TaskStarted",
+        "TaskSummary",
+        "TaskUpdated",
+    ),
+}
+_HOMES = {name: home for home, names in _LATER.items() for name in names}
 
 __all__ = [
     "Answer",
@@ -92,7 +175,20 @@ __all__ = [
     "__version__",
     "ask",
     *_errors,
-    *_messages,
-    *_system_messages,
-    *_task_messages,
+    *_LATER["messages"],
+    *_LATER["system_messages"],
+    *_LATER["task_messages"],
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the module that has *name*, the first time it is asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *__all__})

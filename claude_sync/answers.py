@@ -12,8 +12,9 @@ and nowhere else: what the text of an answer is, and what belongs to it.
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
 from .errors import AskTimeout, UsageError
@@ -126,6 +127,8 @@ class Turn(Future):  # type: ignore[type-arg]
         self._handler_error: Optional[BaseException] = None
         self._answer: Optional[Answer] = None
         self._buffer: Optional[Deque[Any]] = deque() if buffered else None
+        # Whoever iterates wants text: other events need not be kept.
+        self._text_only = False
         self._forget()
 
     # What a program calls.
@@ -172,6 +175,8 @@ class Turn(Future):  # type: ignore[type-arg]
 
     def __iter__(self) -> Iterator[Text]:
         """The pieces of text, as they arrive, until the turn is done."""
+        self._text_only = True
+        self._engine.update_merging()
         for event in self.events():
             if isinstance(event, Text) and event.parent_tool_use_id is None:
                 yield event
@@ -213,13 +218,18 @@ class Turn(Future):  # type: ignore[type-arg]
         self._assistant_error: Optional[str] = None
         self._command_output: Optional[str] = None
 
+    def _wants_raw(self) -> bool:
+        """Whether somebody may iterate over every raw event."""
+        return self._buffer is not None and not self._text_only
+
     def _owns(self, parent_tool_use_id: Optional[str]) -> bool:
         """Whether a message below that tool use belongs here, and not to an older turn's agent."""
         return parent_tool_use_id is None or parent_tool_use_id in self._tool_uses
 
     def _piece(self, piece: Piece) -> None:
-        if piece.parent_tool_use_id is None:
-            (self._thinking if isinstance(piece, Thinking) else self._texts).append(piece)
+        """A piece of the main conversation. Its text is kept, not itself: that is smaller."""
+        texts = self._thinking if isinstance(piece, Thinking) else self._texts
+        texts.append(piece._block.pieces[piece._end - 1])
 
     def _collect(self, message: Any) -> None:
         """Keep a complete message, and what an answer needs of it."""
@@ -243,7 +253,7 @@ class Turn(Future):  # type: ignore[type-arg]
 
     def _event(self, event: Any) -> None:
         """Buffer an event for whoever iterates."""
-        if self._buffer is not None:
+        if self._buffer is not None and not (self._text_only and not isinstance(event, Text)):
             self._buffer.append(event)
             with self._condition:
                 self._condition.notify_all()
@@ -282,13 +292,15 @@ class Turn(Future):  # type: ignore[type-arg]
         self._timers.clear()
 
     def _succeed(self, answer: Answer) -> None:
+        """Complete it, unless it is: a timeout may come at the same moment."""
         self._stop_timers()
-        if not self.done():
+        with contextlib.suppress(InvalidStateError):
             self.set_result(answer)
 
     def _fail(self, error: BaseException) -> None:
+        """Fail it, unless it is done."""
         self._stop_timers()
-        if not self.done():
+        with contextlib.suppress(InvalidStateError):
             self.set_exception(error)
 
     def _time_out(self, limit: float, *, idle: bool = False) -> AskTimeout:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 import weakref
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Dict, Optional
 
 from .answers import Answer, Turn
 from .errors import UsageError
@@ -58,7 +58,7 @@ class Client(HandlerMethods):
         self._options = options_from(options, overrides)
         self._registry = HandlerRegistry()
         self._engine = Engine(self._options, self._registry)
-        self._registry.on_change = weak_update(self._engine, self._registry)
+        self._registry.on_change = self._engine.update_merging
         self._finalizer = weakref.finalize(self, close_forgotten, self._engine)
         # At the end of the interpreter the engine is closed by its own exit handler.
         self._finalizer.atexit = False
@@ -317,15 +317,3 @@ def close_forgotten(engine: Engine) -> None:
         ResourceWarning,
         stacklevel=2,
     )
-
-
-def weak_update(engine: Engine, registry: HandlerRegistry) -> Callable[[], None]:
-    """Tell the inbox whether raw events are wanted, whenever the handlers change."""
-    reference = weakref.ref(registry)
-
-    def update() -> None:
-        current = reference()
-        if current is not None:
-            engine.inbox.raw_wanted = bool(current.of["stream_event"])
-
-    return update

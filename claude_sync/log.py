@@ -3,6 +3,8 @@ The one logger of the library: ``logging.getLogger("claude_sync")``.
 
 Lines begin with a sign: ``>`` sent, ``<`` received, ``=`` a change of state,
 ``!`` something went wrong. Payloads are shortened, and credentials never appear.
+Warnings and errors reach stderr even in a program that configures no logging:
+a handler that fails, or a tool that was denied, should not go unnoticed.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ import logging
 __all__ = ["logger", "shortened"]
 
 logger = logging.getLogger("claude_sync")
-logger.addHandler(logging.NullHandler())
 
 LONGEST_PAYLOAD = 200
 

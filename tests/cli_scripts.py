@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from claude_sync.testing import builders
 from claude_sync.testing.offline import Echo
 
@@ -28,15 +30,7 @@ def logged_in(cli):
     cli.expect_end()
 
 
-def tells_its_version_only_if_asked(cli):
-    """Print the version like a program; tell nothing in the greeting."""
-    if "--version" in cli.argv:
-        cli.print_raw(b"1.0.128 (Claude Code)\n")
-        cli.exit(0)
-    logged_in(cli)
-
-
-def does_not_start(cli):
+def breaks(cli):
     """End before the greeting is answered, with a word on stderr."""
     cli.print_error("error: the key sk-ant-verysecret is broken")
     cli.exit(7)
@@ -67,4 +61,30 @@ def speaks_twice(cli):
     cli.begin_turn(user)
     cli.say(*cli.spoken("Let me look."), *cli.spoken("It is 4."))
     cli.end_turn(user, "It is 4.")
+    cli.expect_end()
+
+
+def answers_with_its_options(cli):
+    """Tell what it was started with."""
+    cli.accept()
+    told = {"model": cli.model, "resume": cli.option("--resume"), "cwd": cli.cwd}
+    request = cli.expect()
+    while request["type"] == "control_request":  # what a client asks of a resumed CLI
+        cli.reply(request)
+        request = cli.expect()
+    cli.answer(json.dumps(told), to=request)
+    cli.expect_end()
+
+
+def notes_an_interrupt(cli):
+    """Begin to answer, and write into a file what comes next."""
+    cli.accept()
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    cli.say(builders.message_start(), builders.block_start(), builders.text_delta("Well,"))
+    request = cli.expect("control_request", patience=60)
+    with open(cli.settings["note"], "w") as file:
+        file.write(request["request"]["subtype"])
+    cli.reply(request)
+    cli.end_interrupted(user, "Well,")
     cli.expect_end()

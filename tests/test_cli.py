@@ -26,8 +26,7 @@ def run(tmp_path):
         done = subprocess.run(
             [sys.executable, "-W", "error", "-m", "claude_sync", *words],
             input=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             cwd=tmp_path,
             env=environment or clean_environment(tmp_path),
             timeout=PATIENCE,
@@ -47,47 +46,29 @@ def test_the_words_of_a_prompt_need_no_quotes(run):
     assert run("ask", "Hello", "there", "--offline")[1] == "echo: Hello there\n"
 
 
-def test_the_text_is_written_as_it_arrives(tmp_path):
-    """The first words can be read while the turn still runs, and Ctrl-C ends it quietly."""
-    command = [sys.executable, "-W", "error", "-m", "claude_sync", "ask", "--offline"]
+def test_ctrl_c_interrupts_a_turn_whose_first_words_are_written_already(tmp_path):
+    """Text is written as it arrives; Ctrl-C is told to the CLI, and ends everything quietly."""
+    note = tmp_path / "note"
+    path = executable(tmp_path, cli_scripts.notes_an_interrupt, note=str(note))
     asking = subprocess.Popen(
-        [*command, "one [[pace 30]] two"],
+        [sys.executable, "-W", "error", "-m", "claude_sync", "ask", "hi", "--cli", path],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=clean_environment(tmp_path),
-        # As a terminal does: the interrupt is meant for all of a process group.
         start_new_session=True,
     )
     with asking:
-        assert asking.stdout.read(6) == b"echo: "
+        assert asking.stdout.read(5) == b"Well,"  # and nothing more will come
         asking.send_signal(signal.SIGINT)
-        rest, complaints = asking.communicate(timeout=PATIENCE)
+        assert asking.communicate(timeout=PATIENCE) == (b"\n", b"")
     assert asking.returncode == 130
-    assert (rest, complaints) == (b"\n", NOTICE.encode())
-
-
-def test_ctrl_c_interrupts_the_turn_before_the_process_ends(tmp_path):
-    """The CLI hears of an interrupt, so that no tool of the turn goes on."""
-    path = executable(tmp_path, cli_scripts.notes_an_interrupt, note=str(tmp_path / "note"))
-    asking = subprocess.Popen(
-        [sys.executable, "-m", "claude_sync", "ask", "--cli", path, "hi"],
-        stdout=subprocess.PIPE,
-        env=clean_environment(tmp_path),
-        start_new_session=True,
-    )
-    with asking:
-        assert asking.stdout.read(5) == b"Well,"
-        asking.send_signal(signal.SIGINT)
-        asking.communicate(timeout=PATIENCE)
-    assert asking.returncode == 130
-    assert (tmp_path / "note").read_text() == "interrupt"
+    assert note.read_text() == "interrupt"
 
 
 def test_a_reader_that_leaves_ends_the_turn_quietly(tmp_path):
     """``claude-sync ask ... | head -c 6`` does not complain about the pipe."""
     asking = subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "claude_sync", "ask", "--offline"]
-        + ["[[deltas 300000]]"],
+        [sys.executable, "-m", "claude_sync", "ask", "--offline", "[[deltas 300000]]"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=clean_environment(tmp_path),

@@ -36,7 +36,7 @@ __all__ = [
 
 DENIED = (
     "This program has not said who may use tools, so the answer is no. "
-    "(It can, with the handler on_permission.)"
+    "(It can allow some when it starts, by their names.)"
 )
 
 # Requests that only another kind of host may answer; an error from us would break them.

@@ -64,7 +64,8 @@ BY_ASSISTANT_ERROR = {
     "model_not_found": ApiError,
     "server_error": ApiError,
 }
-STATUS_OF_ASSISTANT_ERROR = {"model_not_found": 404, "invalid_request": 400, "server_error": 500}
+# Not for "server_error": that is also said where no server replied at all.
+STATUS_OF_ASSISTANT_ERROR = {"model_not_found": 404, "invalid_request": 400}
 BY_STATUS = {401: NotLoggedIn, 403: NotLoggedIn, 429: RateLimited, 529: Overloaded}
 
 # What old CLIs, which tell no status, put into the text.
@@ -136,7 +137,11 @@ def api_failure(
         return Failure(PromptTooLong, reason)
     if assistant_error in BY_ASSISTANT_ERROR:
         status = status or STATUS_OF_ASSISTANT_ERROR.get(assistant_error)
-        return Failure(BY_ASSISTANT_ERROR[assistant_error], reason, status)
+        error_class = BY_ASSISTANT_ERROR[assistant_error]
+        if assistant_error == "server_error" and status is not None:
+            # 2.1.325 says so of an overload too.
+            error_class = BY_STATUS.get(status, ApiError)
+        return Failure(error_class, reason, status)
     if LOGIN_IN_TEXT.search(reason):
         return Failure(NotLoggedIn, reason)
     if status is not None:

@@ -102,10 +102,10 @@ class Assembler:
         """The pieces of a complete ``assistant`` message that were not streamed."""
         message = raw.get("message")
         content = message.get("content") if isinstance(message, Mapping) else raw.get("content")
-        parent = raw.get("parent_tool_use_id")
-        message_id = message.get("id") if isinstance(message, Mapping) else None
+        parent = text_or_none(raw.get("parent_tool_use_id"))
+        message_id = text_or_none(message.get("id")) if isinstance(message, Mapping) else None
         agent = raw.get("subagent_type")
-        if isinstance(parent, str) and isinstance(agent, str):
+        if parent is not None and isinstance(agent, str):
             self._agents[parent] = agent
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]
@@ -175,3 +175,8 @@ class Assembler:
                 return None
         agent = self._agents.get(parent) if parent is not None else None
         return Block(piece_class, message_id, parent, agent).grow(text)
+
+
+def text_or_none(value: object) -> Optional[str]:
+    """*value* if it can be the id of something."""
+    return value if isinstance(value, str) else None

@@ -278,7 +278,7 @@ def uuids_of_result(raw: Mapping[str, Any]) -> Tuple[str, ...]:
 
 def is_foreign(origin: object) -> bool:
     """Whether a result's origin says that no message of ours began its turn."""
-    return isinstance(origin, Mapping) and origin.get("kind") not in OWN_ORIGINS
+    return isinstance(origin, Mapping) and str(origin.get("kind")) not in OWN_ORIGINS
 
 
 def is_awaited(task_type: object) -> bool:

@@ -22,7 +22,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..errors import UsageError
+from ..errors import CliNotFound, UsageError
 from ..options import Options
 from .discovery import find_cli
 from .environment import child_environment

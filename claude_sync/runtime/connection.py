@@ -26,14 +26,13 @@ from collections import deque
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Mapping, Optional, Set, Union
 
-from ..errors import CliDidNotStart, CliExited, ClientClosed, ControlTimeout
+from ..errors import CliDidNotStart, ClientClosed, CliExited, ControlTimeout
 from ..log import logger, shortened
 from ..protocol import control
 from ..protocol.codec import encode
 from ..protocol.turns import TurnLedger
 from .items import Routed, Withdrawn
 from .reader import ReaderThread, StderrThread
-from .redaction import redact_text
 from .waiting import Deadline
 
 if TYPE_CHECKING:
@@ -170,13 +169,21 @@ class Connection:
         subtype: str,
         fields: Mapping[str, Any],
         on_reply: Optional[Callable[[control.Reply], None]] = None,
-    ) -> PendingReply:
-        """Send a request; its reply settles what is returned."""
+        only_if: Callable[[], bool] = lambda: True,
+    ) -> Optional[PendingReply]:
+        """
+        Send a request; its reply settles what is returned.
+
+        *only_if* is asked when nothing can be sent before this any more; where it says
+        no, nothing is sent and None is returned.
+        """
         pending = PendingReply(subtype, on_reply)
         with self.write_lock:
             with self._lock:
                 if self.ended:
                     raise self.error or CliExited("the CLI has ended")
+                if not only_if():
+                    return None
                 request_id = self._ids.next()
                 data = encode(control.control_request(request_id, subtype, fields))
                 self.pending[request_id] = pending
@@ -344,6 +351,8 @@ class Connection:
             reason = "the CLI exited"
         else:
             reason = "the CLI exited before it was ready"
+        from .redaction import redact_text
+
         said = tuple(redact_text(line) for line in self.stderr_tail)
         error: Exception = failed(redact_text(reason), exit_code, said, self.transport.argv)
         error.__cause__ = cause

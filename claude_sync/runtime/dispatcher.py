@@ -51,6 +51,8 @@ NO_HANDLERS = HandlerRegistry()
 class Dispatcher:
     """The state of delivery: the growing blocks, and whose turn it is."""
 
+    _parse: Callable[[Any], Message]
+
     def __init__(self, engine: Engine, post: Optional[Callable[[Callable[[], None]], object]]):
         self._engine = engine
         self._post = post
@@ -73,6 +75,9 @@ class Dispatcher:
 
     def process(self, batch: List[Any]) -> None:
         """Deliver a batch. One thread at a time."""
+        from ..protocol.parsing import parse
+
+        self._parse = parse
         local = self._dispatching
         local.depth = getattr(local, "depth", 0) + 1
         # A snapshot would miss handlers added by handlers: the registry is looked at live,
@@ -172,30 +177,32 @@ class Dispatcher:
 
     def _stream_event(self, raw: Any) -> None:
         """The hot path: hundreds of thousands of these a second."""
-        handlers = self._handlers.of
         piece = self._assembler.stream_event(raw)
         turn = self.turn
-        if handlers["stream_event"] or (turn is not None and turn._buffer is not None):
-            from ..protocol.parsing import parse
-
-            event = parse(raw)
-            for handler in handlers["stream_event"]:
-                self.call(handler, event)
-            if turn is not None and turn._owns(event.parent_tool_use_id):
-                turn._event(event)
+        if self._handlers.of["stream_event"] or (turn is not None and turn._buffer is not None):
+            self._raw_event(raw)
         if piece is not None:
             self._piece(piece)
 
+    def _raw_event(self, raw: Any) -> None:
+        event = self._parse(raw)
+        for handler in self._handlers.of["stream_event"]:
+            self.call(handler, event)
+        turn = self.turn
+        if turn is not None and turn._buffer is not None and turn._owns(event.parent_tool_use_id):
+            turn._event(event)
+
     def _piece(self, piece: Piece) -> None:
+        """As hot."""
+        parent = piece._block.parent_tool_use_id
         turn = self.turn
         if turn is not None:
-            turn._piece(piece)
-            if turn._buffer is not None and turn._owns(piece.parent_tool_use_id):
+            if parent is None:
+                turn._piece(piece)
+            if turn._buffer is not None and turn._owns(parent):
                 turn._event(piece)
-        kind = "thinking" if isinstance(piece, Thinking) else "text"
-        registry = self._handlers
-        hearing = registry.of if piece.parent_tool_use_id is None else registry.of_subagents
-        for handler in hearing[kind]:
+        hearing = self._handlers.of if parent is None else self._handlers.of_subagents
+        for handler in hearing["thinking" if isinstance(piece, Thinking) else "text"]:
             self.call(handler, piece)
 
     def _item(self, item: Any) -> None:
@@ -224,11 +231,10 @@ class Dispatcher:
 
     def _routed(self, item: Routed) -> None:
         from ..messages import Assistant, RateLimit, Result, System, User
-        from ..protocol.parsing import parse
 
         owner = item.entry.owner if item.entry is not None else None
         turn = self.turn = owner if isinstance(owner, Turn) else None
-        message = parse(item.raw)
+        message = self._parse(item.raw)
         handlers = self._handlers
         if turn is not None:
             turn._collect(message)

@@ -20,7 +20,6 @@ import itertools
 import os
 import threading
 import time
-import uuid
 import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Deque, Optional, Set
@@ -130,7 +129,7 @@ class Engine:
 
     def submit(self, turn: Turn, message: Any, kind: str = QUESTION) -> None:
         """Queue a question; start the CLI if need be; send it if nothing is in the way."""
-        entry = turn._entry = Entry(str(uuid.uuid4()), kind, turn)
+        entry = turn._entry = Entry(new_uuid(), kind, turn)
         # Now, so that what cannot be sent is refused before anything happens.
         turn._data = encode({**message, "uuid": entry.uuid})
         self.check()
@@ -180,6 +179,7 @@ class Engine:
             with self.lock:
                 turn = self._take_next_locked()
             if turn is not None:
+                self.update_merging()
                 connection.write(turn._data)
                 turn._data = b""
 
@@ -225,6 +225,17 @@ class Engine:
             self.responders.run(self.send_next)
         else:
             self.timers.after(FOREIGN_PATIENCE - silent, self._look_after_foreign_turn)
+
+    def update_merging(self) -> None:
+        """Text may be merged only while nobody wants every raw event."""
+        registry = self.registry()
+        with self.lock:
+            connection = self.lifecycle.connection
+            entry = connection.ledger.in_flight if connection is not None else None
+        turn = entry.owner if entry is not None else None
+        self.inbox.raw_wanted = (registry is not None and bool(registry.of["stream_event"])) or (
+            isinstance(turn, Turn) and turn._wants_raw()
+        )
 
     # A question ends.
 
@@ -328,6 +339,7 @@ class Engine:
             turn._interrupted = True
             self.stopper.watch_stop(turn)
         pending = connection.request("interrupt", {"cancel_queued": True} if cancel_queued else {})
+        assert pending is not None
         body = pending.wait(timeout).check("interrupt")
         return InterruptReceipt(
             tuple(body.get("still_queued") or ()), tuple(body.get("cancelled") or ()), body
@@ -336,7 +348,7 @@ class Engine:
     def steer(self, message: Any) -> None:
         """Write a user message into the turn that runs."""
         self.check()
-        entry = Entry(str(uuid.uuid4()), STEER)
+        entry = Entry(new_uuid(), STEER)
         data = encode({**message, "uuid": entry.uuid})
         connection = self.lifecycle.connection
         if connection is not None:
@@ -363,11 +375,10 @@ class Engine:
         """Say once how to let Claude use a tool."""
         if not self._warned_permission:
             self._warned_permission = True
-            tool = (raw.get("request") or raw.get("payload") or {}).get("tool_name")
             logger.warning(
-                "! Claude asked to use %s and was denied, because nobody decides. Pass "
-                "allowed_tools=[...] or permission_mode=..., or register on_permission.",
-                tool,
+                "! Claude asked to use %s and was denied, because nobody decides. Allow it with "
+                "allowed_tools=[...], or choose another permission_mode=...",
+                body.get("tool_name"),
             )
 
 
@@ -376,3 +387,9 @@ def with_answer(error: Exception, answer: Any) -> Exception:
     if isinstance(error, AskTimeout):
         return AskTimeout(error.timeout, error.sent, answer, error.idle)
     return error
+
+
+def new_uuid() -> str:
+    """A random id; by hand, because the module for it takes long to import."""
+    digits = os.urandom(16).hex()
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"

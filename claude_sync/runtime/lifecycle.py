@@ -24,21 +24,19 @@ import threading
 from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
 from ..answers import Turn
-from ..errors import ClaudeError, CliDidNotStart, CliExited, ClientClosed
+from ..errors import ClaudeError, CliDidNotStart, ClientClosed, CliExited, CliFailed, UsageError
 from ..events import Info
 from ..log import logger
 from .closing import LIVE, Closer
-from .command import build_launch
 from .connection import Connection
 from .dispatcher import DispatcherThread
-from .process import ProcessTransport
-from .recorder import Recorder
 from .transport import Transport
 from .waiting import Deadline, wait_for
 
 if TYPE_CHECKING:
     from ..protocol.control import Reply
     from .engine import Engine
+    from .recorder import Recorder
 
 __all__ = ["Lifecycle"]
 
@@ -65,6 +63,7 @@ class Lifecycle:
         self.model: Optional[str] = None
         self.permission_mode: Optional[str] = None
         self._resuming: Optional[str] = None
+        self._was_ready = False
         self._lost_conversation = False
         self.closer = Closer(engine, self)
 
@@ -82,11 +81,11 @@ class Lifecycle:
                     raise self.gave_up
                 if connection is not None and not connection.ended:
                     return connection
-                again = connection is not None
                 if connection is not None and engine.options.on_crash == "raise":
                     # Its end may not have been delivered yet.
                     raise connection.error or CliExited("the CLI has ended")
-            return self._spawn(again)
+            # One that was never ready is started as if for the first time.
+            return self._spawn(self._was_ready)
 
     def ensure_begun(self) -> Connection:
         """Spawn the CLI and send the greeting, unless that is done."""
@@ -98,11 +97,14 @@ class Lifecycle:
         timeout = self._engine.options.start_timeout
         if timeout is not None:
             self._engine.timers.after(timeout, lambda: self._start_is_late(connection, timeout))
-        connection.request(
-            "initialize",
-            connection.launch.initialize,
-            lambda reply: self._greeted(connection, reply),
-        )
+        # If it is gone already, its end is on the way to the dispatcher, which decides what
+        # becomes of the queue.
+        with contextlib.suppress(CliFailed, ClientClosed):
+            connection.request(
+                "initialize",
+                connection.launch.initialize,
+                lambda reply: self._greeted(connection, reply),
+            )
         return connection
 
     def ensure_ready(self, method: str, timeout: Optional[float] = None) -> Connection:
@@ -125,6 +127,9 @@ class Lifecycle:
         raise CliDidNotStart(f"{method}() waited {timeout:g} s for the CLI to be ready")
 
     def _spawn(self, again: bool) -> Connection:
+        # What only a start needs is imported at a start: many import us and never ask.
+        from .command import build_launch
+
         engine = self._engine
         options = engine.options
         resume = engine.session_id if again and not self._lost_conversation else None
@@ -138,6 +143,8 @@ class Lifecycle:
         self._resuming = resume
         try:
             if options.record is not None and self.recorder is None:
+                from .recorder import Recorder
+
                 self.recorder = Recorder(options.record)
             connection = Connection(engine, self._make_transport(), launch, self.recorder)
             with engine.lock:
@@ -145,6 +152,10 @@ class Lifecycle:
             connection.start()
         except BaseException:
             launch.remove_temporary_files()
+            if self.recorder is not None and self.connection is None:
+                # Nobody closes a client that could not be opened.
+                self.recorder.close()
+                self.recorder = None
             raise
         with engine.lock:
             self.connection = connection
@@ -163,6 +174,8 @@ class Lifecycle:
     def _make_transport(self) -> Transport:
         given = self._engine.options.transport
         if given is None:
+            from .process import ProcessTransport
+
             return ProcessTransport()
         if isinstance(given, Transport):
             if self._transport_used:
@@ -172,8 +185,12 @@ class Lifecycle:
                 )
             self._transport_used = True
             return given
-        made = given()
-        assert isinstance(made, Transport)
+        made = given() if callable(given) else given
+        if not isinstance(made, Transport):
+            raise UsageError(
+                "transport= takes a claude_sync.Transport, or a function that makes one; "
+                f"not {made!r}."
+            )
         return made
 
     def _budget_left(self) -> Optional[float]:
@@ -219,7 +236,7 @@ class Lifecycle:
 
     def _now_ready(self, connection: Connection) -> None:
         engine = self._engine
-        connection.ready = True
+        connection.ready = self._was_ready = True
         logger.debug("= %s is ready, CLI %s", engine.name, connection.cli_version or "(old)")
         with engine.changed:
             engine.changed.notify_all()
@@ -288,6 +305,8 @@ class Lifecycle:
             return
         if entry is not None and isinstance(entry.owner, Turn):
             engine.turn_failed(entry.owner, error)
+        if connection is not self.connection:
+            return  # somebody was quicker and has started the next one
         if missing:
             logger.warning("! the CLI knows no conversation %s: a new one begins", self._resuming)
             self._lost_conversation = True

@@ -54,6 +54,7 @@ class ProcessTransport(Transport):
         # Guards the closing of the child's stdin, which happens once.
         self._input_lock = threading.Lock()
         self._input: Optional[int] = None
+        self._closed_input: Optional[int] = None
         # Written to when reading must end although the pipe stays open.
         self._stop = Waker()
         self._output: Optional[Output] = None
@@ -159,12 +160,15 @@ class ProcessTransport(Transport):
         for output in (self._output, self._errors):
             if output is not None:
                 output.close()
+        if self._closed_input is not None:
+            close_quietly(self._closed_input)
+            self._closed_input = None
         self._stop.close()
 
     def abandon(self) -> None:
         """In a forked child: close our copies of the pipes; see :class:`Transport`."""
         process = self._process
-        descriptors = [self._input, *self._stop.descriptors()]
+        descriptors = [self._input, self._closed_input, *self._stop.descriptors()]
         for output in (self._output, self._errors):
             if output is not None:
                 descriptors += [output.descriptor, output.process_handle]
@@ -205,8 +209,14 @@ class ProcessTransport(Transport):
         """Close the child's stdin; once."""
         with self._input_lock:
             descriptor, self._input = self._input, None
-        if descriptor is not None:
-            close_quietly(descriptor)
+            if descriptor is None:
+                return
+            # Put the null device in its place instead of closing it. Another thread may be
+            # about to write; a number that is free could by then be somebody else's file.
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, descriptor, inheritable=False)
+            os.close(null)
+            self._closed_input = descriptor
 
     def _ended_by(self, deadline: float) -> bool:
         assert self._process is not None

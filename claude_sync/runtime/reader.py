@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, List, Optional
 from ..log import logger, shortened
 from ..protocol.codec import decode
 from ..protocol.lines import LineSplitter
-from .items import EndOfStream, StderrLine
+from .items import EndOfStream, Routed, StderrLine
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -90,7 +90,12 @@ class ReaderThread(threading.Thread):
             elif message.get("type") == "stream_event":
                 append(message)
             else:
-                routed = route(message)
+                try:
+                    routed = route(message)
+                except Exception:
+                    # A message nobody foresaw must not end the conversation.
+                    logger.exception("! could not route a message of type %r", message.get("type"))
+                    routed = Routed(message, None)
                 if routed is not None:
                     append(routed)
         return items

@@ -4,16 +4,19 @@ Write both directions of the wire into a file, secrets removed.
 One JSON object a line: ``dir`` is ``in`` (to the CLI) or ``out`` (from it),
 ``t`` the seconds since the start, ``msg`` the message; what is not JSON is a
 text under ``raw``. The file is private and whole lines are flushed, so a crash
-leaves a readable file.
+leaves a readable file. Whatever goes wrong here, the session goes on.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
 from typing import Any, Dict, Optional
 
+from ..errors import UsageError
+from ..log import logger
 from ..protocol.codec import decode, encode
 from .redaction import redact_text
 
@@ -42,14 +45,16 @@ class Recorder:
         """Make sure that what was recorded is in the file."""
         with self._lock:
             if self._file is not None:
-                self._file.flush()
+                with contextlib.suppress(OSError):
+                    self._file.flush()
 
     def close(self) -> None:
         """Close the file; later lines are dropped."""
         with self._lock:
             file, self._file = self._file, None
             if file is not None:
-                file.close()
+                with contextlib.suppress(OSError):
+                    file.close()
 
     def _write(self, direction: str, line: bytes) -> None:
         record: Dict[str, Any] = {"dir": direction, "t": round(time.monotonic() - self._start, 3)}
@@ -59,8 +64,16 @@ class Recorder:
             record["raw"] = redacted
         else:
             record["msg"] = message
-        data = encode(record)
-        with self._lock:
-            if self._file is not None:
-                self._file.write(data)
-                self._file.flush()
+        try:
+            data = encode(record)
+        except UsageError:  # nested too deeply, or a number that JSON does not have
+            del record["msg"]
+            data = encode({**record, "raw": redacted})
+        try:
+            with self._lock:
+                if self._file is not None:
+                    self._file.write(data)
+                    self._file.flush()
+        except OSError as error:
+            logger.error("! the recording ends here: %s", error)
+            self.close()

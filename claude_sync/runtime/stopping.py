@@ -48,10 +48,13 @@ class Stopper:
 
     def _send_interrupt(self, turn: Turn) -> None:
         connection = self._engine.lifecycle.connection
-        with self._engine.lock:
-            if connection is None or connection.ledger.running() is not turn._entry:
-                return
-        connection.request("interrupt", {"cancel_queued": True})
+        if connection is not None and not connection.ended:
+            # Decided when it is its turn to be written: it must never hit the next question.
+            connection.request(
+                "interrupt",
+                {"cancel_queued": True},
+                only_if=lambda: connection.ledger.running() is turn._entry,
+            )
 
     def watch_stop(self, turn: Turn) -> None:
         """Interrupt again, because the first may have come too early; then end it by force."""

@@ -127,7 +127,7 @@ def test_nesting_of_absurd_depth_is_noise():
 def test_ordinary_lines_are_left_to_the_fast_parser(monkeypatch):
     """The standard library's parser sees only what the fast one refused."""
     seen = []
-    monkeypatch.setattr(codec, "decode_slowly", seen.append)
+    monkeypatch.setattr(codec, "decode_carefully", seen.append)
     assert decode('{"a":[1,2.5,"é\\n",null,true,{"b":""}]}'.encode()) is not None
     assert seen == []
     decode(b"noise")

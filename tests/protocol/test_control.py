@@ -78,7 +78,7 @@ def test_a_permission_is_denied():
     reply = control.safe_reply(asked("can_use_tool", tool_use_id="t", tool_name="Bash"))
     body = reply["response"]["response"]
     assert (body["behavior"], body["toolUseID"]) == ("deny", "t")
-    assert "on_permission" in body["message"]
+    assert "the answer is no" in body["message"]
     without = control.safe_reply(asked("can_use_tool", tool_use_id=None))
     assert "toolUseID" not in without["response"]["response"]
 

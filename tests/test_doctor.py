@@ -1,0 +1,164 @@
+"""What ``claude-sync doctor`` tells, what it keeps to itself, and what it costs: nothing."""
+
+import subprocess
+import sys
+
+import cli_scripts
+import pytest
+from executables import ROOT, clean_environment, executable, real_cli
+
+import claude_sync
+from claude_sync.testing import LoopbackModel
+
+PATIENCE = 60
+
+
+@pytest.fixture
+def doctor(tmp_path):
+    """Run ``claude-sync doctor``; its exit code and stdout. It never writes to stderr."""
+
+    def run(*words, environment=None, **variables):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-m", "claude_sync", "doctor", *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            cwd=tmp_path,
+            env=environment or clean_environment(tmp_path, **variables),
+            timeout=PATIENCE,
+        )
+        assert done.stderr == b""
+        return done.returncode, done.stdout.decode()
+
+    return run
+
+
+def told(report, name):
+    """The value of the line *name* in a report."""
+    lines = [line.strip() for line in report.splitlines()]
+    return next(line[len(name) + 1 :].strip() for line in lines if line.startswith(name + ":"))
+
+
+ACCOUNT = {
+    "email": "ada.lovelace@example.org",
+    "subscriptionType": "max",
+    "tokenSource": "claude.ai",
+    "apiKeySource": "none",
+}
+
+
+def test_the_stand_in_is_always_well(doctor):
+    """--offline needs nothing, so it finds nothing wrong."""
+    code, report = doctor("--offline")
+    assert code == 0
+    assert report.endswith("\nAll is well.\n")
+    assert told(report, "starts").startswith("yes, ready after ")
+
+
+def test_versions_are_told(doctor):
+    """A bug report says what it is about: package, Python, platform, dependencies."""
+    _, report = doctor("--offline")
+    assert told(report, "claude_sync") == claude_sync.__version__
+    assert told(report, "Python").startswith("{}.{}.{}".format(*sys.version_info))
+    for name in ("platform", "ujson", "typing-extensions", "claude-agent-sdk"):
+        assert told(report, name)
+
+
+def test_a_cli_that_is_logged_in_is_well(doctor, tmp_path):
+    """The path, the version, the start and the login are told."""
+    path = executable(tmp_path, cli_scripts.logged_in, account=ACCOUNT, version="2.1.999")
+    code, report = doctor("--cli", path)
+    assert code == 0, report
+    assert told(report, "used") == "~/claude"
+    assert told(report, "version") == "2.1.999"
+    assert told(report, "login") == "by claude.ai, max, a***@e***"
+
+
+def test_nothing_private_is_told(doctor, tmp_path):
+    """Neither values of variables, nor whole addresses, nor the name of the home folder."""
+    path = executable(tmp_path, cli_scripts.logged_in, account=ACCOUNT)
+    _, report = doctor("--cli", path, ANTHROPIC_API_KEY="sk-ant-verysecret")
+    assert "ANTHROPIC_API_KEY" in report
+    for private in ("verysecret", "lovelace", "example.org", str(tmp_path)):
+        assert private not in report
+
+
+def test_variables_of_another_session_are_set_apart(doctor):
+    """What a surrounding session has set is named, but does not reach the CLI."""
+    _, report = doctor("--offline", CLAUDECODE="1", ANTHROPIC_BASE_URL="http://127.0.0.1:1")
+    assert told(report, "not passed on") == "CLAUDECODE"
+    assert "ANTHROPIC_BASE_URL" in report
+
+
+def test_an_old_cli_is_asked_for_its_version(doctor, tmp_path):
+    """A CLI whose greeting has no version is run once more, with --version."""
+    settings = {"account": ACCOUNT, "style": "old", "version": "1.0.777"}
+    path = executable(tmp_path, cli_scripts.logged_in, **settings)
+    code, report = doctor("--cli", path)
+    assert code == 0
+    assert told(report, "version").startswith("1.0.777 ")
+
+
+def test_another_provider_is_a_login(doctor, tmp_path):
+    """A CLI that uses a cloud's own credentials is not told to log in."""
+    account = {"tokenSource": "none", "apiProvider": "bedrock"}
+    code, report = doctor("--cli", executable(tmp_path, cli_scripts.logged_in, account=account))
+    assert code == 0
+    assert told(report, "login") == "by bedrock"
+
+
+def test_a_cli_that_tells_no_account_may_be_logged_in(doctor, tmp_path):
+    """What the CLI does not tell is not a problem."""
+    code, report = doctor("--cli", executable(tmp_path, cli_scripts.logged_in, account=None))
+    assert code == 0
+    assert told(report, "login") == "the CLI does not tell"
+
+
+def test_not_being_logged_in_is_a_problem(doctor, tmp_path):
+    """It is told together with what helps."""
+    account = {"tokenSource": "none", "apiProvider": "firstParty"}
+    code, report = doctor("--cli", executable(tmp_path, cli_scripts.logged_in, account=account))
+    assert code == 1
+    assert told(report, "login") == "none"
+    assert "PROBLEM: the CLI is not logged in." in report
+    assert "/login" in report
+    assert "All is well" not in report
+
+
+def test_a_cli_that_is_missing_is_a_problem(doctor):
+    """Every place looked at is told, and how to install one."""
+    code, report = doctor(CLAUDE_CODE_PATH="~/nowhere/claude")
+    assert code == 1
+    assert told(report, "--cli") == "not given"
+    assert "nowhere/claude: missing" in told(report, "CLAUDE_CODE_PATH")
+    assert told(report, "used") == "none"
+    assert "PROBLEM: the 'claude' command was not found." in report
+    assert "npm install" in report
+
+
+def test_a_cli_that_does_not_start_is_a_problem(doctor, tmp_path):
+    """Its last words are told, without the secrets in them."""
+    code, report = doctor("--cli", executable(tmp_path, cli_scripts.breaks))
+    assert code == 1
+    assert told(report, "starts") == "no"
+    assert "exit code 7" in report
+    assert "is broken" in report
+    assert "verysecret" not in report
+
+
+def test_the_first_cli_on_path_is_found(doctor, tmp_path):
+    """Without any setting, PATH decides."""
+    executable(tmp_path, cli_scripts.logged_in, account=ACCOUNT)
+    code, report = doctor(PATH=str(tmp_path))
+    assert code == 0, report
+    assert told(report, "PATH") == told(report, "used") == "~/claude"
+
+
+@pytest.mark.real
+def test_a_real_cli_is_started_but_asked_nothing(doctor, tmp_path):
+    """The model hears nothing of a doctor's visit."""
+    with LoopbackModel() as model:
+        environment = {**model.environment(tmp_path, inherit=True), "PYTHONPATH": str(ROOT)}
+        code, report = doctor("--cli", real_cli(), environment=environment)
+        assert model.conversation == []
+    assert code == 0, report
+    assert told(report, "login") == "by ANTHROPIC_API_KEY"

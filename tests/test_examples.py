@@ -1,0 +1,83 @@
+"""The examples run as they are: with the stand-in, and with a real CLI if there is one."""
+
+import subprocess
+import sys
+
+import pytest
+from executables import ROOT, clean_environment, real_cli
+
+from claude_sync.testing import LoopbackModel
+
+PATIENCE = 100
+LONGEST = 60
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+# What each prints, if the model is an echo: lines that tell that the point was made.
+EXPECTED = {
+    "quickstart": ["ECHO: WHAT IS MY NAME?", "echo: And backwards?"],
+    "streaming": ["echo: Count from one to five, in words.", "echo: Was that too long?"],
+    "threads": [
+        "Oslo: echo: One word: which country is Oslo in?",
+        "One word for Lima? echo: One word for Lima?",
+        "Rome: echo: One word: which river is near Rome?",
+    ],
+}
+
+
+def run(example, *words, environment):
+    """Run an example to its end; what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(example), *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode().splitlines()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_without_a_cli(example, tmp_path):
+    """--offline needs neither a CLI nor an account."""
+    environment = clean_environment(tmp_path, PATH="")
+    printed = run(example, "--offline", environment=environment)
+    assert set(EXPECTED[example.stem]) <= set(printed)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_with_a_real_cli(example, tmp_path):
+    """Unchanged, an example asks the CLI that is found."""
+    with LoopbackModel() as model:
+        environment = {
+            **model.environment(tmp_path, inherit=True),
+            "CLAUDE_CODE_PATH": real_cli(),
+            "PYTHONPATH": str(ROOT),
+        }
+        printed = run(example, environment=environment)
+        assert model.conversation
+    assert set(EXPECTED[example.stem]) <= set(printed)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_fits_on_a_screen_and_says_what_it_shows(example):
+    """One can read it in a minute."""
+    text = example.read_text()
+    assert text.startswith('"""\n')
+    assert f"python examples/{example.name} --offline" in text
+    assert len(text.splitlines()) <= LONGEST
+
+
+def test_an_example_says_what_is_missing(tmp_path):
+    """Without a CLI the quickstart ends with advice instead of a traceback."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "quickstart.py")],
+        stderr=subprocess.PIPE,
+        env=clean_environment(tmp_path, CLAUDE_CODE_PATH="/nowhere/claude"),
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"CliNotFound: ")
+    assert b"Traceback" not in done.stderr

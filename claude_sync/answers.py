@@ -268,7 +268,7 @@ class Turn(Future):  # type: ignore[type-arg]
         answer = Answer(text)
         answer.messages = tuple(self._messages)
         answer.tool_uses = tuple(
-            (use, self._tool_results.get(use_id)) for use_id, use in self._tool_uses.items()
+            (use, self._tool_results.get(use_id)) for use_id, use in list(self._tool_uses.items())
         )
         answer.thinking = "".join(self._thinking)
         answer.cost_usd = cost_usd

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import sys
 from typing import Any, Dict, List, Optional, Sequence, Set
@@ -87,6 +88,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         # A terminal that cannot show a character must not end the answer.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    logging.basicConfig(format="claude-sync: %(message)s", level=logging.WARNING)
     parser = make_parser()
     arguments = parser.parse_args(argv)
     try:
@@ -163,6 +165,7 @@ def run_ask(arguments: argparse.Namespace) -> int:
         "cwd": arguments.cwd,
         "model": arguments.model,
         "resume": arguments.resume,
+        "on_crash": "raise",  # there is no next question that could start it again
     }
     if arguments.json:
         return ask_for_json(prompt, options, arguments.timeout)

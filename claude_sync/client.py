@@ -26,7 +26,7 @@ from .options import Options, options_from
 from .prompts import user_message
 from .protocol.costs import Usage
 from .runtime.engine import Engine
-from .runtime.handlers import KINDS, HandlerRegistry
+from .runtime.handlers import KINDS, HandlerRegistry, near_miss
 
 __all__ = ["Client", "ask"]
 
@@ -50,11 +50,7 @@ class Client(HandlerMethods):
     """
 
     def __init__(self, options: Optional[Options] = None, **overrides: Any) -> None:
-        handlers = {
-            name: overrides.pop(name)
-            for name in list(overrides)
-            if name[3:] in KINDS and name.startswith("on_")
-        }
+        handlers = handlers_among(overrides)
         self._options = options_from(options, overrides)
         self._registry = HandlerRegistry()
         self._engine = Engine(self._options, self._registry)
@@ -302,6 +298,16 @@ def check_seconds(name: str, value: Optional[float]) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
         raise UsageError(f"{name} is a number of seconds above 0, or None; not {value!r}.")
+
+
+def handlers_among(overrides: Dict[str, Any]) -> Dict[str, Any]:
+    """Take the handlers, ``on_text=...``, out of *overrides*."""
+    names = [f"on_{kind}" for kind in KINDS]
+    for name in overrides:
+        meant = near_miss(name, names) if name.startswith("on_") and name not in names else None
+        if meant is not None:
+            raise UsageError(f"there is no event {name!r}: did you mean {meant}?")
+    return {name: overrides.pop(name) for name in names if name in overrides}
 
 
 def close_forgotten(engine: Engine) -> None:

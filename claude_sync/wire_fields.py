@@ -207,6 +207,8 @@ def build(message_class: Type[M], raw: Raw, **fields: Any) -> M:
     values: Dict[str, Any] = {"raw": raw}
     for name, convert, key, within in plan:
         source: Mapping[str, Any] = mapping_of(raw.get(within)) if within else raw
-        values[name] = convert(source.get(key))
+        value = source.get(key)
+        if value is not None:  # for None the declaration has the same value as its default
+            values[name] = convert(value)
     values.update(fields)
     return message_class(**values)

@@ -41,10 +41,10 @@ def real_cli():
 
 
 def clean_environment(home, **more):
-    """An environment without any Claude, in which this package can be imported."""
+    """An environment without any Claude, and without wishes about Python's buffers."""
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.upper().startswith(("CLAUDE", "ANTHROPIC"))
+        if not name.upper().startswith(("CLAUDE", "ANTHROPIC", "PYTHON"))
     }
     return {**kept, "HOME": str(home), "PYTHONPATH": str(ROOT), "COLUMNS": "100", **more}

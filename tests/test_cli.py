@@ -86,6 +86,14 @@ def test_messages_of_one_turn_are_lines_of_their_own(run, tmp_path):
     assert run("ask", "--cli", path, "2+2?") == (0, "Let me look.\nIt is 4.\n", "")
 
 
+def test_a_tool_that_was_denied_is_told(run):
+    """That Claude was not allowed to do something is said on stderr, with advice."""
+    code, stdout, stderr = run("ask", "--offline", '[[tool Bash {"command": "ls"}]]')
+    assert code == 0
+    assert stdout.startswith("Bash: ")
+    assert "claude-sync: ! Claude asked to use Bash and was denied" in stderr
+
+
 def test_the_output_of_a_command_is_an_answer(run):
     """A slash command, which streams nothing, still prints what it has to say."""
     code, stdout, _ = run("ask", "--offline", "/cost")
@@ -160,7 +168,7 @@ def test_a_cli_that_dies_in_mid_turn_is_a_failed_turn(run, tmp_path):
     """Its end is exit code 1: the question had been asked."""
     code, _, stderr = run("ask", "--cli", executable(tmp_path, cli_scripts.dies_in_mid_turn), "hi")
     assert code == 1
-    assert "SIGKILL" in stderr
+    assert stderr.count("SIGKILL") == 1
 
 
 def test_no_cli_is_exit_code_3(run, tmp_path):

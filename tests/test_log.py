@@ -14,10 +14,11 @@ def test_there_is_one_logger_by_name():
     assert logger is logging.getLogger("claude_sync")
 
 
-def test_it_is_silent_until_a_program_listens():
-    """A library does not print: a handler that does nothing is attached, and no level is set."""
-    assert any(isinstance(handler, logging.NullHandler) for handler in logger.handlers)
+def test_warnings_reach_people_who_configured_nothing():
+    """No handler and no level of our own: Python's last resort prints warnings, the rest not."""
+    assert logger.handlers == []
     assert logger.level == logging.NOTSET
+    assert logger.propagate
 
 
 @pytest.mark.parametrize("data", [b'{"a": 1}\n', '{"a": 1}\n'])

@@ -21,7 +21,8 @@ Decisions taken here and nowhere else:
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Union
+from collections.abc import Mapping
+from typing import Any, Dict, Optional, Union
 
 import ujson
 
@@ -75,7 +76,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
         UsageError: A value in it has no JSON form; the text says which and where.
 
     """
-    if not isinstance(message, Mapping):
+    if not isinstance(message, (dict, Mapping)):
         raise unsendable(message, "the message", "a message is a dict")
     plain = plain_value(message, "", 0)
     try:
@@ -95,7 +96,7 @@ def plain_value(value: Any, where: str, depth: int) -> Any:
         return value
     if depth >= DEEPEST:
         raise unsendable(type(value), where, "it is nested too deeply, or holds itself")
-    if isinstance(value, Mapping):
+    if isinstance(value, (dict, Mapping)):
         copy = {}
         for key, item in value.items():
             if not isinstance(key, str):

@@ -28,7 +28,7 @@ from ..answers import Turn
 from ..errors import ClaudeError, ClientClosed
 from ..events import Closed
 from ..log import logger
-from .waiting import Deadline
+from .waiting import Deadline, wait_for
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -41,6 +41,9 @@ __all__ = ["LIVE", "Closer"]
 JOINING_TIME = 1.0
 # How long the interrupt of a running turn may take to be written.
 INTERRUPT_TIME = 0.5
+# How long the turn may then take to end. Old CLIs whose input ends before that exit at
+# once and leave a tool running.
+TURN_END_TIME = 1.0
 # How long the end of the interpreter may be held up by each client.
 EXIT_TIME = 5.0
 
@@ -136,7 +139,7 @@ class Closer:
         engine.inbox.release()
         engine.dispatcher.release()
         if connection is not None and not connection.ended:
-            self._interrupt(connection)
+            self._interrupt(connection, deadline)
             left = deadline.left()
             assert left is not None
             connection.shut_down(max(0.1, left - JOINING_TIME))
@@ -152,7 +155,7 @@ class Closer:
         if lifecycle.recorder is not None:
             lifecycle.recorder.close()
 
-    def _interrupt(self, connection: Connection) -> None:
+    def _interrupt(self, connection: Connection, deadline: Deadline) -> None:
         """A CLI whose input ends would run its turn, and the tools in it, to the end."""
         with self._engine.lock:
             entry = connection.ledger.running()
@@ -173,6 +176,18 @@ class Closer:
         # Not here: the pipe may be full, and closing has a limit.
         self._engine.responders.run(interrupt)
         written.wait(INTERRUPT_TIME)
+        left = deadline.left()
+        assert left is not None
+        with self._engine.changed:
+            wait_for(
+                self._engine.changed,
+                lambda: connection.ended or not self._is_working(connection),
+                Deadline(min(TURN_END_TIME, left / 4)),
+            )
+
+    def _is_working(self, connection: Connection) -> bool:
+        with self._engine.lock:
+            return connection.ledger.running() is not None or connection.ledger.foreign_turn
 
     def _join(self, deadline: Deadline) -> None:
         engine, lifecycle = self._engine, self._lifecycle

@@ -170,15 +170,20 @@ class Connection:
         fields: Mapping[str, Any],
         on_reply: Optional[Callable[[control.Reply], None]] = None,
         only_if: Callable[[], bool] = lambda: True,
+        timeout: Optional[float] = None,
     ) -> Optional[PendingReply]:
         """
         Send a request; its reply settles what is returned.
 
         *only_if* is asked when nothing can be sent before this any more; where it says
-        no, nothing is sent and None is returned.
+        no, nothing is sent and None is returned. *timeout* is how long a CLI that does
+        not read what was sent before may hold it up.
         """
         pending = PendingReply(subtype, on_reply)
-        with self.write_lock:
+        if not self.write_lock.acquire(timeout=-1 if timeout is None else timeout):
+            assert timeout is not None
+            raise ControlTimeout(subtype, timeout)
+        try:
             with self._lock:
                 if self.ended:
                     raise self.error or CliExited("the CLI has ended")
@@ -190,7 +195,14 @@ class Connection:
             # A reader that pauses must read on: the reply is behind what it left unread.
             self._engine.inbox.look_again()
             self.write(data)
+        finally:
+            self.write_lock.release()
         return pending
+
+    def must_read(self) -> bool:
+        """Whether reading must not pause: a reply is due, or the end of a turn being stopped."""
+        entry = self.ledger.running()
+        return bool(self.pending) or (entry is not None and is_being_stopped(entry.owner))
 
     # Reading.
 
@@ -274,14 +286,14 @@ class Connection:
 
     def _asked(self, raw: Mapping[str, Any]) -> None:
         """The CLI asks something. Nobody serves it yet: answer so that nothing is let through."""
-        request_id, subtype, _ = control.request_body(raw)
+        request_id, subtype, body = control.request_body(raw)
         reply = control.safe_reply(raw)
         if reply is None or request_id is None:
             return
         with self._lock:
             self.open_requests.add(request_id)
         if subtype == "can_use_tool":
-            self._engine.warn_unserved_permission(raw)
+            self._engine.warn_unserved_permission(body)
 
         def answer() -> None:
             self.send(reply)
@@ -357,3 +369,8 @@ class Connection:
         error: Exception = failed(redact_text(reason), exit_code, said, self.transport.argv)
         error.__cause__ = cause
         return error
+
+
+def is_being_stopped(turn: Any) -> bool:
+    """Whether the end of *turn* is awaited with little patience."""
+    return bool(getattr(turn, "_interrupted", False))

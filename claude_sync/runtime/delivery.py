@@ -9,9 +9,10 @@ delivers meanwhile. One thread delivers at a time.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..errors import AskTimeout, CalledFromHandler, UsageError
+from .items import Routed
 from .waiting import Deadline, wait_for
 
 if TYPE_CHECKING:
@@ -101,12 +102,14 @@ class Delivery:
         """Whether the last batch has been worked off."""
         return self._engine.lifecycle.over.is_set()
 
-    def process_batch(self, timeout: Optional[float]) -> int:
+    def process_batch(self, timeout: Optional[float], turn: Optional[Turn] = None) -> int:
         """Take a batch from the inbox and deliver it; how many items it had."""
         batch = self._engine.inbox.take(timeout)
         if batch is None:
             return 0
         try:
+            if self._by_caller:
+                batch = self._part_for(turn, batch)
             self._engine.dispatcher.process(batch)
         finally:
             self._engine.inbox.done()
@@ -119,6 +122,9 @@ class Delivery:
         if not self._turn_lock.acquire(timeout=-1 if timeout is None else timeout):
             return 0
         try:
+            if self._belongs_to_another(None):
+                with self._engine.changed:
+                    self._engine.changed.wait(0.05 if timeout is None else min(0.05, timeout))
             count = self.process_batch(timeout)
             while count and not self.is_over():
                 more = self.process_batch(0)
@@ -141,7 +147,7 @@ class Delivery:
                         self._engine.changed.wait(min(0.05, deadline.slice()))
                 continue
             try:
-                self.process_batch(deadline.slice())
+                self.process_batch(deadline.slice(), turn)
             finally:
                 self._turn_lock.release()
         return True
@@ -152,6 +158,19 @@ class Delivery:
         return (
             self._by_caller and current is not None and current is not turn and current._callers > 0
         )
+
+    def _part_for(self, turn: Optional[Turn], batch: List[Any]) -> List[Any]:
+        """As much of *batch* as comes before a turn that another thread waits for."""
+        for number, item in enumerate(batch):
+            entry = item.entry if isinstance(item, Routed) else None
+            owner = entry.owner if entry is not None else None
+            if owner is not None and owner is not turn and getattr(owner, "_callers", 0) > 0:
+                self._engine.inbox.put_back(batch[number:])
+                if number == 0:
+                    # From here on it is that turn's: its thread takes over.
+                    self._engine.dispatcher.turn = owner
+                return batch[:number]
+        return batch
 
     def call_back(self, function: Callable[[Turn], object], turn: Turn) -> None:
         """Call a done-callback as a handler is called: in order, guarded."""

@@ -68,6 +68,8 @@ class Dispatcher:
         self._posted = threading.Condition(threading.Lock())  # guards _waiting
         self._waiting = 0
         self._released = False
+        # What a handler raised that must reach the thread which delivers.
+        self._leaving: Optional[BaseException] = None
 
     def is_dispatching(self) -> bool:
         """Whether the calling thread is inside a handler."""
@@ -84,7 +86,7 @@ class Dispatcher:
         # and held only for the length of a batch, so that its client can be collected.
         self._handlers = self._engine.registry() or NO_HANDLERS
         try:
-            for item in batch:
+            for number, item in enumerate(batch, 1):
                 if type(item) is dict:
                     self._stream_event(item)
                 else:
@@ -93,9 +95,15 @@ class Dispatcher:
                     except Exception:
                         # A bug of ours must not end the thread that everybody depends on.
                         logger.exception("! could not deliver %r", item)
+                if self._leaving is not None:
+                    self._engine.inbox.put_back(batch[number:])
+                    break
         finally:
             self._handlers = NO_HANDLERS
             local.depth -= 1
+        leaving, self._leaving = self._leaving, None
+        if leaving is not None:
+            raise leaving
 
     def call(self, handler: Callable[[Any], object], event: Any) -> None:
         """Call a handler, or have it called; its failure is nobody else's."""
@@ -104,6 +112,12 @@ class Dispatcher:
                 handler(event)
             except Exception as error:
                 self._failed(handler, event, error)
+            except BaseException as error:  # sys.exit(), Ctrl-C
+                if self._engine.delivery.by_waiters:
+                    # Meant for the program's own thread; first let this item be complete.
+                    self._leaving = error
+                else:
+                    self._failed(handler, event, error)
             return
         self._hand_over(handler, event)
 
@@ -117,6 +131,12 @@ class Dispatcher:
 
     def _hand_over(self, handler: Callable[[Any], object], event: Any) -> None:
         """Post a call; a queue that takes no calls is the handler's failure."""
+        try:
+            self._post_call(handler, event)
+        except Exception as error:
+            self._failed(handler, event, error, direct=True)
+
+    def _post_call(self, handler: Callable[[Any], object], event: Any) -> None:
         assert self._post is not None
         with self._posted:
             self._posted.wait_for(lambda: self._waiting < POSTED_AT_ONCE or self._released)
@@ -137,9 +157,9 @@ class Dispatcher:
 
         try:
             self._post(run)
-        except Exception as error:
+        except BaseException:
             self._call_is_done()
-            self._failed(handler, event, error, direct=True)
+            raise
 
     def _call_is_done(self) -> None:
         with self._posted:
@@ -150,7 +170,7 @@ class Dispatcher:
         self,
         handler: Callable[[Any], object],
         event: Any,
-        error: Exception,
+        error: BaseException,
         registry: Optional[HandlerRegistry] = None,
         *,
         direct: bool = False,
@@ -328,7 +348,12 @@ class Dispatcher:
         if self._post is None or self._released:
             call()
         else:
-            self._hand_over(lambda _: call(), None)
+            try:
+                self._post_call(lambda _: call(), None)
+            except Exception as error:
+                # Whoever waits for the turn must not wait for a queue that takes no calls.
+                logger.warning("! a call could not be posted: %s", error)
+                call()
 
 
 def makes_way(item: Routed) -> bool:

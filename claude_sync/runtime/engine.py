@@ -22,7 +22,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable, Deque, Optional, Set
+from typing import TYPE_CHECKING, Any, Callable, Deque, Mapping, Optional, Set
 
 from ..answers import Turn
 from ..errors import (
@@ -338,7 +338,8 @@ class Engine:
         if isinstance(turn, Turn):
             turn._interrupted = True
             self.stopper.watch_stop(turn)
-        pending = connection.request("interrupt", {"cancel_queued": True} if cancel_queued else {})
+        fields = {"cancel_queued": True} if cancel_queued else {}
+        pending = connection.request("interrupt", fields, timeout=timeout)
         assert pending is not None
         body = pending.wait(timeout).check("interrupt")
         return InterruptReceipt(
@@ -371,7 +372,7 @@ class Engine:
             self.open_turns.discard(turn)
             return True
 
-    def warn_unserved_permission(self, raw: Any) -> None:
+    def warn_unserved_permission(self, body: Mapping[str, Any]) -> None:
         """Say once how to let Claude use a tool."""
         if not self._warned_permission:
             self._warned_permission = True

@@ -21,7 +21,9 @@ nowhere else:
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
+from queue import Empty, SimpleQueue
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
 from ..protocol.streaming import DELTA_FIELDS
@@ -56,8 +58,11 @@ class Inbox:
     """Batches of items, filled by the reader (and others), emptied by the dispatcher."""
 
     def __init__(self) -> None:
-        # Guards everything below; notified when a batch comes, goes, or is done.
+        # Guards everything below; notified when there may be room again.
         self._changed = threading.Condition(threading.Lock())
+        # Something is put here when the first batch comes: waking up whoever waits for it is
+        # the one thing that every delta pays for, and this does it in C.
+        self._arrived: SimpleQueue[None] = SimpleQueue()
         self._batches: Deque[Tuple[List[Item], int]] = deque()
         self._size = 0
         self._unfinished = 0
@@ -74,26 +79,41 @@ class Inbox:
                 items, size = self._merge(items, size)
                 if not items:
                     return
+            if not self._batches:
+                self._arrived.put(None)
             self._batches.append((items, size))
             self._size += size
             self._unfinished += 1
-            self._changed.notify_all()
 
     def take(self, timeout: Optional[float] = None) -> Optional[List[Item]]:
         """The oldest batch; None if none came in time. Call :meth:`done` after it."""
-        with self._changed:
-            if not self._batches and not self._changed.wait_for(self._batches.__len__, timeout):
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            with self._changed:
+                if self._batches:
+                    items, size = self._batches.popleft()
+                    self._size -= size
+                    self._changed.notify_all()
+                    return items
+            try:
+                # May tell of a batch that was taken already: so look, and wait again.
+                self._arrived.get(timeout=None if end is None else max(0, end - time.monotonic()))
+            except Empty:
                 return None
-            items, size = self._batches.popleft()
-            self._size -= size
-            self._changed.notify_all()
-            return items
+
+    def put_back(self, items: List[Item]) -> None:
+        """The rest of a batch that was taken: to be taken next."""
+        if items:
+            with self._changed:
+                if not self._batches:
+                    self._arrived.put(None)
+                self._batches.appendleft((items, 0))
+                self._unfinished += 1
 
     def done(self) -> None:
         """A batch that was taken is worked off."""
         with self._changed:
             self._unfinished -= 1
-            self._changed.notify_all()
 
     def is_drained(self) -> bool:
         """Whether everything that was put is worked off."""

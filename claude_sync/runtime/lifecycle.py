@@ -305,8 +305,10 @@ class Lifecycle:
             return
         if entry is not None and isinstance(entry.owner, Turn):
             engine.turn_failed(entry.owner, error)
-        if connection is not self.connection:
-            return  # somebody was quicker and has started the next one
+        with self.spawning:  # it may have ended while it was being started
+            superseded = connection is not self.connection
+        if superseded:
+            return  # somebody was quicker, and the queue is the next one's
         if missing:
             logger.warning("! the CLI knows no conversation %s: a new one begins", self._resuming)
             self._lost_conversation = True

@@ -71,7 +71,7 @@ class ReaderThread(threading.Thread):
             if not chunk:
                 return
             connection.paused = True
-            inbox.wait_for_room(connection.pending.__len__)
+            inbox.wait_for_room(connection.must_read)
             connection.paused = False
 
     def _messages(self, lines: List[bytes]) -> List[Any]:

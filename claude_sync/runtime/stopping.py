@@ -13,12 +13,12 @@ then is the next question sent. Decisions taken here and nowhere else:
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 from ..errors import AskTimeout
 
 if TYPE_CHECKING:
-    from ..answers import Turn
+    from ..answers import Answer, Turn
     from .engine import Engine
 
 __all__ = ["Stopper"]
@@ -35,16 +35,17 @@ class Stopper:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def stop(self, turn: Turn, reason: Optional[Exception]) -> None:
-        """Interrupt a turn that runs; *reason* is raised when it has ended."""
+    def stop(self, turn: Turn, reason: Optional[Exception]) -> bool:
+        """Interrupt a turn; *reason* is raised when it has ended. False if it does not run."""
         with self._engine.lock:
             connection = self._engine.lifecycle.connection
             if connection is None or connection.ledger.running() is not turn._entry:
-                return
+                return False
             turn._interrupted = True
             turn._stopping = turn._stopping or reason
         self._engine.responders.run(lambda: self._send_interrupt(turn))
         self.watch_stop(turn)
+        return True
 
     def _send_interrupt(self, turn: Turn) -> None:
         connection = self._engine.lifecycle.connection
@@ -77,11 +78,19 @@ class Stopper:
         assert turn.timeout is not None
         if self._engine.unqueue(turn):
             turn._fail(AskTimeout(turn.timeout, sent=False))
-        elif turn._answer is not None:
-            # Only handlers are still at it: nothing to interrupt.
-            turn._fail(AskTimeout(turn.timeout, answer=turn._answer))
-        else:
-            self.stop(turn, AskTimeout(turn.timeout))
+        elif not self.stop(turn, AskTimeout(turn.timeout)):
+            entry = turn._entry
+            if entry is not None and entry.result is not None:
+                # Only handlers are still at it: nothing to interrupt.
+                answer = turn._answer or self._answer_to_come(turn, entry.result)
+                turn._fail(AskTimeout(turn.timeout, answer=answer))
+
+    def _answer_to_come(self, turn: Turn, result: Mapping[str, Any]) -> Answer:
+        """The answer of a result that is here, but that handlers have not come to yet."""
+        from ..protocol.parsing import parse
+
+        message: Any = parse(result)
+        return turn._make_answer(message, 0.0, self._engine.cost_usd)
 
     def watch_silence(self, turn: Turn, limit: float, since: float) -> None:
         """The clock of ``idle_timeout``: it stops while the CLI waits for us."""

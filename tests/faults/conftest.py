@@ -17,6 +17,7 @@ import time
 
 import pytest
 
+import claude_sync.runtime.process  # noqa: F401  (loaded late, and has constants to shorten)
 from claude_sync import Client
 from claude_sync.testing import ScriptedCli, StandIn
 

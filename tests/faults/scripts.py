@@ -167,7 +167,11 @@ def dies_at_every_question(cli):
     with open(cli.settings["lives"], "a") as file:
         file.write(f"{cli.option('--resume')}\n")
     cli.accept()
-    cli.begin_turn(cli.expect("user"))
+    message = cli.receive()
+    while message["type"] != "user":
+        cli.reply(message)
+        message = cli.receive()
+    cli.begin_turn(message)
     cli.exit(9)
 
 
@@ -196,3 +200,23 @@ def answers_then_dies(cli):
     cli.answer("recorded")
     cli.expect("user")
     cli.kill_itself()
+
+
+def pours_out_deltas(cli):
+    """A torrent of numbered pieces; interrupts are acknowledged, but it goes on to the end."""
+    cli.accept()
+    count, at_once = cli.settings["count"], 500
+    user = cli.expect("user")
+    messages = cli.spoken("?", ["?"])
+    delta = next(i for i, each in enumerate(messages) if "delta" in each.get("event", {}))
+    cli.begin_turn(user)
+    cli.say(*messages[:delta])
+    before, after = json.dumps(messages[delta]).split("?")
+    for start in range(0, count, at_once):
+        lines = [f"{before}{n:07d} {after}\n" for n in range(start, min(count, start + at_once))]
+        cli.print_raw("".join(lines).encode())
+        message = cli.receive(0)
+        if message is not None and message["type"] == "control_request":
+            cli.reply(message, still_queued=["served"])
+    cli.end_turn(user, "poured out")
+    cli.swallow_input()

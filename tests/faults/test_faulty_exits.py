@@ -7,7 +7,7 @@ import pytest
 import scripts
 from conftest import PATIENCE, Background
 
-from claude_sync import Client, CliDidNotStart, CliExited, Overloaded
+from claude_sync import CliDidNotStart, Client, CliExited, Overloaded
 from claude_sync.testing import ScriptedCli
 
 # Far less than any patience of the library's: "at once", on a loaded machine.
@@ -44,9 +44,9 @@ def test_what_it_prints_instead_of_json_is_in_the_error():
         cli.print_raw(b"Please update your system first.\n")
         cli.exit(1)
 
-    with Client(transport=lambda: ScriptedCli(script)) as client:
-        with pytest.raises(CliDidNotStart, match="Please update your system first"):
-            client.ask("hi")
+    client = Client(transport=lambda: ScriptedCli(script))
+    with client, pytest.raises(CliDidNotStart, match="Please update your system first"):
+        client.ask("hi")
 
 
 @pytest.mark.parametrize("code", [0, 3])
@@ -91,9 +91,9 @@ def test_error_result_before_the_exit(stand_in, in_process):
         with pytest.raises(Overloaded, match="529"):
             client.ask("hi")
     else:
-        with Client(transport=ScriptedCli(scripts.fails_then_exits)) as client:
-            with pytest.raises(Overloaded, match="529"):
-                client.ask("hi")
+        client = Client(transport=ScriptedCli(scripts.fails_then_exits))
+        with client, pytest.raises(Overloaded, match="529"):
+            client.ask("hi")
 
 
 def test_a_child_of_the_cli_keeps_the_pipes_open(stand_in):

@@ -189,9 +189,7 @@ def test_stderr_flood(stand_in):
 def test_stderr_flood_is_heard(stand_in):
     """on_stderr sees every line of a flood, in order."""
     heard = []
-    client = stand_in(
-        scripts.floods_stderr, settings={"lines": 30_000}, on_stderr=heard.append
-    )
+    client = stand_in(scripts.floods_stderr, settings={"lines": 30_000}, on_stderr=heard.append)
     client.ask("go on", timeout=PATIENCE)
     client.close()
     assert [line.partition(":")[0] for line in heard] == [str(n) for n in range(30_000)]

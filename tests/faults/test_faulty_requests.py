@@ -85,7 +85,7 @@ def test_denial_is_warned_about_once(in_turn, caplog):
         in_turn.expect_reply(in_turn.ask_permission("Bash", {"command": "ls"}))
     warnings = [each for each in caplog.records if "denied" in each.getMessage()]
     assert len(warnings) == 1
-    assert "on_permission" in warnings[0].getMessage()
+    assert "allowed_tools" in warnings[0].getMessage()
 
 
 def test_withdrawn_request(in_turn):

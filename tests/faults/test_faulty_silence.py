@@ -7,7 +7,7 @@ import pytest
 import scripts
 from conftest import PATIENCE, Background
 
-from claude_sync import AskTimeout, Client, CliDidNotStart, ControlTimeout, TurnInterrupted
+from claude_sync import AskTimeout, CliDidNotStart, Client, ControlTimeout, TurnInterrupted
 from claude_sync.testing import ScriptedCli, builders
 
 
@@ -15,7 +15,7 @@ def test_greeting_is_never_answered(stand_in, gone):
     """start_timeout ends a CLI that never answers the greeting, and the question fails."""
     client = stand_in(scripts.never_answers_the_greeting, start_timeout=0.3)
     pid = client.pid
-    with pytest.raises(CliDidNotStart, match="start_timeout=0.3"):
+    with pytest.raises(CliDidNotStart, match=r"start_timeout=0\.3"):
         client.ask("hi")
     gone(pid)
 

@@ -134,6 +134,15 @@ def test_ordinary_lines_are_left_to_the_fast_parser(monkeypatch):
     assert seen == [b"noise"]
 
 
+@pytest.mark.parametrize("text", ["x" * codec.LONG, "é\n" * codec.LONG, "\ud800" * codec.LONG])
+def test_a_long_line_reads_as_a_short_one_does(text):
+    """Which parser reads a line makes no difference to what is read."""
+    line = json.dumps({"a": [text, 1, 2.5, None, True]}).encode()
+    assert len(line) > codec.LONG
+    assert decode(line) == {"a": [text, 1, 2.5, None, True]}
+    assert decode(b"x" + line) is None
+
+
 @PROPERTY
 @given(st.binary(max_size=40))
 def test_no_bytes_make_reading_fail(line):

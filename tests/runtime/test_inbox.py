@@ -78,6 +78,18 @@ def test_it_is_drained_when_everything_is_worked_off(inbox):
     assert inbox.is_drained()
 
 
+def test_the_rest_of_a_batch_comes_next(inbox):
+    """What was put back goes before everything else, and is not drained yet."""
+    inbox.put([1, 2, 3])
+    inbox.put([4])
+    inbox.take(0)
+    inbox.put_back([2, 3])
+    inbox.put_back([])
+    inbox.done()
+    assert not inbox.is_drained()
+    assert (inbox.take(0), inbox.take(0), inbox.take(0)) == ([2, 3], [4], None)
+
+
 def test_nothing_is_merged_while_handlers_keep_up(inbox):
     """Below the backlog every event is kept as it came."""
     events = [builders.text_delta("a"), builders.text_delta("b")]

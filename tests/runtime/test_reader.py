@@ -39,10 +39,10 @@ class Source:
 def connect(source, wanted=True):
     """As much of a connection as the threads need; it notes what they tell it."""
     told = []
-    connection = SimpleNamespace(
+    return SimpleNamespace(
         transport=source,
         recorder=None,
-        pending={},
+        must_read=lambda: False,
         told=told,
         last_activity=0.0,
         paused=None,
@@ -54,7 +54,6 @@ def connect(source, wanted=True):
         stderr_wanted=lambda: wanted,
         stderr_thread=SimpleNamespace(join=lambda timeout: told.append(("join stderr",))),
     )
-    return connection
 
 
 def items_of(inbox):
@@ -130,15 +129,17 @@ def test_a_reader_that_fails_tells_why_and_still_ends(portions, caplog):
     assert "reading from the CLI failed" in caplog.text
 
 
-def test_a_failure_of_ours_ends_the_stream_too(caplog):
-    """A bug in routing is not a hang."""
-    connection, inbox = connect(Source(b'{"type":"a"}\n')), Inbox()
+@pytest.mark.parametrize("line", [b'{"type":"a"}\n', b'{"no":"type"}\n'])
+def test_a_message_that_cannot_be_routed_does_not_end_the_stream(caplog, line):
+    """A bug in routing costs one message its place in a turn, and nothing else."""
+    connection, inbox = connect(Source(line)), Inbox()
     connection.route = lambda message: 1 / 0
     thread = ReaderThread(connection, inbox, "c")
     thread.start()
     thread.join(PATIENCE)
-    (end,) = items_of(inbox)
-    assert isinstance(end.error, ZeroDivisionError)
+    message, end = items_of(inbox)
+    assert (message.entry, end.error) == (None, None)
+    assert "could not route" in caplog.text
 
 
 def test_both_threads_are_daemons_with_the_name_of_their_client():
@@ -225,7 +226,9 @@ def test_a_full_inbox_makes_the_reader_pause(monkeypatch):
     portions.put(b'{"type":"b"}\n')
     portions.put(b"")
     pause = threading.Event()
-    while not connection.paused:
+    for _ in range(PATIENCE * 1000):
+        if connection.paused:
+            break
         pause.wait(0.001)
     assert inbox.take(PATIENCE) == [("routed", "a")]
     assert inbox.take(PATIENCE) == [("routed", "b")]

@@ -35,6 +35,19 @@ INTERRUPT_PATIENCE = 5.0
 
 ASK_OPTIONS = ("attach", "timeout", "idle_timeout", "raise_on_error")
 
+# Settings that are carried, but that nothing acts on yet.
+NOT_BUILT = (
+    "tools",
+    "hooks",
+    "permissions",
+    "permission_timeout",
+    "retries",
+    "retry_effects",
+    "returns_retries",
+    "control_timeout",
+    "dialect",
+)
+
 
 class Client(HandlerMethods):
     """
@@ -52,6 +65,7 @@ class Client(HandlerMethods):
     def __init__(self, options: Optional[Options] = None, **overrides: Any) -> None:
         handlers = handlers_among(overrides)
         self._options = options_from(options, overrides)
+        refuse_what_is_not_built(self._options)
         self._registry = HandlerRegistry()
         self._engine = Engine(self._options, self._registry)
         self._registry.on_change = self._engine.update_merging
@@ -279,6 +293,10 @@ def ask(prompt: Any, **options: Any) -> Answer:
 
     Takes the settings of :class:`Client` and of :meth:`Client.ask`.
     """
+    for name in options:
+        meant = near_miss(name, ASK_OPTIONS)
+        if meant is not None and meant != name:
+            raise UsageError(f"there is no option {name!r}: did you mean {meant}?")
     asking: Dict[str, Any] = {name: options.pop(name) for name in ASK_OPTIONS if name in options}
     with Client(**options) as client:
         return client.ask(prompt, **asking)
@@ -298,6 +316,16 @@ def check_seconds(name: str, value: Optional[float]) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
         raise UsageError(f"{name} is a number of seconds above 0, or None; not {value!r}.")
+
+
+def refuse_what_is_not_built(options: Options) -> None:
+    """An option that has no effect yet is refused: nobody should rely on it."""
+    ordinary = Options()
+    for name in NOT_BUILT:
+        if getattr(options, name) != getattr(ordinary, name):
+            raise UsageError(f"{name}= is not supported by this release yet. Leave it out.")
+    if options.returns is not None and not isinstance(options.returns, dict):
+        raise UsageError("returns= takes a JSON Schema as a dict in this release.")
 
 
 def handlers_among(overrides: Dict[str, Any]) -> Dict[str, Any]:

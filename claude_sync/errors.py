@@ -69,6 +69,27 @@ __all__ = [
     "WireError",
 ]
 
+# What the CLI says when it refuses to start, and what to do then.
+ADVICE_BY_WORDS = (
+    (
+        "No conversation found",
+        "Check resume=...: conversations belong to the folder (cwd=...) they were held in.",
+    ),
+    (
+        "unknown option",
+        "This CLI does not know one of the options that were set; update it "
+        "(claude update, or pip install -U 'claude-sync[cli]'), or leave the option out.",
+    ),
+    (
+        "Invalid value",
+        "Check the values of the options that were set.",
+    ),
+    (
+        "is already in use",
+        "A session_id can begin one conversation only; pass resume=... to go on with it.",
+    ),
+)
+
 # Enough of stderr to see a traceback's end, little enough to read in a terminal.
 STDERR_LINES_SHOWN = 12
 
@@ -136,13 +157,20 @@ class CliFailed(ClaudeError):
         if self.exit_code is not None:
             text += f" ({describe_exit(self.exit_code)})"
         text += "."
-        shown = self.stderr_tail[-STDERR_LINES_SHOWN:]
-        if shown:
-            text += " Its last words on stderr:\n" + "\n".join("  | " + line for line in shown)
-            text += "\n" + self.advice
-        else:
-            text += " " + self.advice
-        return text
+        shown = [line for line in self.stderr_tail if line not in self.reason]
+        advice = self._advice()
+        if not shown:
+            return f"{text} {advice}"
+        lines = "\n".join("  | " + line for line in shown[-STDERR_LINES_SHOWN:])
+        return f"{text} Its last words on stderr:\n{lines}\n{advice}"
+
+    def _advice(self) -> str:
+        """What to do, as far as the CLI's own words tell."""
+        said = "\n".join((self.reason, *self.stderr_tail))
+        for words, advice in ADVICE_BY_WORDS:
+            if words in said:
+                return advice
+        return self.advice
 
 
 class CliDidNotStart(CliFailed):
@@ -204,7 +232,7 @@ class RateLimited(TurnError):
 class Overloaded(TurnError):
     """The service had no capacity."""
 
-    advice = "Try again in a minute; Client(retries=2) does so by itself."
+    advice = "Try again in a minute, or use another model."
 
 
 class ApiError(TurnError):
@@ -232,7 +260,7 @@ class ApiError(TurnError):
         if self.status is None:
             advice = "Check the network connection, a proxy, and ANTHROPIC_BASE_URL."
         elif self.status == 404:
-            advice = "Check the model's name: model=... or set_model(...)."
+            advice = "Check the model's name, model=...; client.info.models lists some."
         elif self.status in (401, 403):
             advice = NotLoggedIn.advice
         elif self.status >= 500:
@@ -257,7 +285,7 @@ class BudgetExceeded(TurnError):
 class PromptTooLong(TurnError):
     """The conversation no longer fits the model's context window."""
 
-    advice = "Call client.compact(), send less, or open a new client."
+    advice = "Ask '/compact' to shorten the conversation, send less, or open a new client."
 
 
 class ReturnsError(TurnError):

@@ -27,7 +27,7 @@ EXAMPLES = [
     (errors.ApiError("API Error: 404", ANSWER, None, 404), "model's name"),
     (errors.MaxTurnsReached("too many", ANSWER, None), "Raise max_turns"),
     (errors.BudgetExceeded("nothing left", ANSWER, None), "Raise max_budget_usd"),
-    (errors.PromptTooLong("too long", ANSWER, None), "compact()"),
+    (errors.PromptTooLong("too long", ANSWER, None), "open a new client"),
     (errors.ReturnsError("not JSON", ANSWER, None), "See .answer"),
     (errors.TurnInterrupted("interrupted", ANSWER, None), "stays usable"),
     (errors.ExecutionError("failed", ANSWER, None), "see .answer"),
@@ -185,6 +185,13 @@ def test_the_status_decides_the_advice(status, words):
 def test_a_sentence_ends_once(text, expected):
     """A full stop is added where there is none."""
     assert errors.sentence(text) == expected
+
+
+def test_every_argument_is_in_args():
+    """What an error was made from can be seen in repr() and in a log."""
+    assert errors.ApiError("a", None, None, 404).args == ("a", None, None, 404)
+    assert errors.CliExited("a", 1, ["b"], ["c"]).args == ("a", 1, ("b",), ("c",))
+    assert errors.ControlError("a", "b", "c").args == ("a", "b", "c")
 
 
 def test_a_code_of_the_cli_is_shown():

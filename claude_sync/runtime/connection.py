@@ -302,6 +302,13 @@ class Connection:
 
         self._engine.responders.run(answer)
 
+    def refuse(self, raw: Mapping[str, Any]) -> None:
+        """Answer a request that could not be served: one without an answer parks the turn."""
+        request_id = raw.get("request_id")
+        if raw.get("type") == "control_request" and isinstance(request_id, str):
+            reply = control.error_reply(request_id, "this request could not be served")
+            self._engine.responders.run(lambda: self.send(reply))
+
     # Ending.
 
     def kill(self, reason: str) -> None:

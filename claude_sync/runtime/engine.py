@@ -30,6 +30,7 @@ from ..errors import (
     BudgetExceeded,
     ClientClosed,
     ExecutionError,
+    ReturnsError,
     TurnInterrupted,
     UnsupportedByCli,
     UsageError,
@@ -38,7 +39,7 @@ from ..events import InterruptReceipt
 from ..log import logger
 from ..protocol.codec import encode
 from ..protocol.costs import CostMeter, Usage
-from ..protocol.outcomes import failure_of
+from ..protocol.outcomes import Failure, failure_of
 from ..protocol.turns import CONTEXT, QUESTION, STEER, Entry
 from .delivery import Delivery
 from .dispatcher import Dispatcher
@@ -251,6 +252,8 @@ class Engine:
         failure = failure_of(
             message.raw, interrupted=turn._interrupted, assistant_error=turn._assistant_error
         )
+        if failure is None and self._lacks_data(turn, message):
+            failure = Failure(ReturnsError, "the answer does not have the form that was asked for")
         answer.is_error = failure is not None
         if turn._handler_error is not None and self.options.raise_handler_errors:
             turn._fail(turn._handler_error)
@@ -263,6 +266,13 @@ class Engine:
         else:
             turn._succeed(answer)
         self.send_next()
+
+    def _lacks_data(self, turn: Turn, message: Result) -> bool:
+        """Whether ``returns=`` asked for data that did not come. Commands bring none."""
+        if self.options.returns is None or message.structured_output is not None:
+            return False
+        is_question = turn._entry is not None and turn._entry.kind == QUESTION
+        return is_question and not str(turn.prompt).startswith("/")
 
     def turn_withdrawn(self, entry: Entry) -> None:
         """The CLI dropped a question, or forgot its result."""

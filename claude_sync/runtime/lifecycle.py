@@ -279,7 +279,7 @@ class Lifecycle:
             output_style=told.get("output_style"),
             available_output_styles=as_tuple(told.get("available_output_styles")),
             cli_version=connection.cli_version,
-            capabilities=as_tuple(connection.capabilities),
+            capabilities=as_tuple(connection.capabilities or told.get("capabilities")),
             raw=told,
         )
 

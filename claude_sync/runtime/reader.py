@@ -95,6 +95,7 @@ class ReaderThread(threading.Thread):
                 except Exception:
                     # A message nobody foresaw must not end the conversation.
                     logger.exception("! could not route a message of type %r", message.get("type"))
+                    connection.refuse(message)
                     routed = Routed(message, None)
                 if routed is not None:
                     append(routed)

@@ -28,7 +28,14 @@ class Recorder:
 
     def __init__(self, path: Any) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        self._file: Optional[Any] = os.fdopen(os.open(os.fspath(path), flags, 0o600), "ab")
+        try:
+            descriptor = os.open(os.fspath(path), flags, 0o600)
+        except OSError as error:
+            raise UsageError(
+                f"cannot record into {os.fspath(path)!r}: {error.strerror}. Pass the path of a "
+                "file in a folder that exists: record=..."
+            ) from error
+        self._file: Optional[Any] = os.fdopen(descriptor, "ab")
         self._lock = threading.Lock()  # guards the file: lines must not be mixed
         self._start = time.monotonic()
 

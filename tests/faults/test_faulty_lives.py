@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 
 import pytest
 import scripts
@@ -211,3 +212,30 @@ def test_crash_is_logged(stand_in, caplog):
         client.ask("one")
     client.close()
     assert "exit code 9" in caplog.text
+
+
+def test_crash_with_raise_before_it_is_delivered(until):
+    """With on_crash="raise" nothing is started even while handlers keep the news waiting."""
+    inside, go_on, made = threading.Event(), threading.Event(), []
+
+    def make():
+        made.append(ScriptedCli(patience=PATIENCE))
+        return made[-1]
+
+    def hang(_):
+        inside.set()
+        go_on.wait(PATIENCE)
+
+    with Client(transport=make, on_crash="raise", on_text=hang) as client:
+        turn = client.submit("one")
+        made[0].accept()
+        made[0].begin_turn(made[0].expect("user"))
+        made[0].speak("so far")
+        assert inside.wait(PATIENCE)
+        made[0].hang_up(9)
+        until(lambda: client.state == "crashed")
+        with pytest.raises(CliExited):
+            client.submit("two")
+        go_on.set()
+        assert isinstance(turn.exception(PATIENCE), CliExited)
+    assert len(made) == 1

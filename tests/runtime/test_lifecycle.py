@@ -240,6 +240,21 @@ def test_costs_go_on_after_a_restart(lives, caplog):
         assert client.cost_usd == 0.75
 
 
+def test_an_old_cli_counts_anew_after_a_restart(caplog):
+    """A CLI that does not go on from the saved total is counted from zero."""
+    made = [ScriptedCli(style="old"), ScriptedCli(style="old")]
+    waiting = iter(made)
+    with Client(transport=lambda: next(waiting)) as client:
+        for cli, total in zip(made, (0.5, 0.75)):
+            turn = client.submit("hi")
+            cli.accept()
+            cli.answer("Hello", total_cost_usd=total)
+            assert turn.result(PATIENCE).cost_usd == total
+            cli.hang_up(1)
+            wait_until(lambda: client.state == "crashed")
+        assert client.cost_usd == 1.25
+
+
 def test_a_closed_client_is_not_opened_again(lives):
     """open() after close() raises and starts nothing."""
     client = Client(transport=lives)

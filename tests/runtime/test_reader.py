@@ -43,6 +43,7 @@ def connect(source, wanted=True):
         transport=source,
         recorder=None,
         must_read=lambda: False,
+        refuse=lambda message: told.append(("refuse", message)),
         told=told,
         last_activity=0.0,
         paused=None,
@@ -139,6 +140,7 @@ def test_a_message_that_cannot_be_routed_does_not_end_the_stream(caplog, line):
     thread.join(PATIENCE)
     message, end = items_of(inbox)
     assert (message.entry, end.error) == (None, None)
+    assert connection.told[0][0] == "refuse"  # if it was a request, somebody waits for an answer
     assert "could not route" in caplog.text
 
 

@@ -38,6 +38,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Optional, Sequence
 
+from .error_texts import advice_for, describe_exit, quoted_lines, sentence
+
 if TYPE_CHECKING:
     from .answers import Answer
 
@@ -68,30 +70,6 @@ __all__ = [
     "UsageError",
     "WireError",
 ]
-
-# What the CLI says when it refuses to start, and what to do then.
-ADVICE_BY_WORDS = (
-    (
-        "No conversation found",
-        "Check resume=...: conversations belong to the folder (cwd=...) they were held in.",
-    ),
-    (
-        "unknown option",
-        "This CLI does not know one of the options that were set; update it "
-        "(claude update, or pip install -U 'claude-sync[cli]'), or leave the option out.",
-    ),
-    (
-        "Invalid value",
-        "Check the values of the options that were set.",
-    ),
-    (
-        "is already in use",
-        "A session_id can begin one conversation only; pass resume=... to go on with it.",
-    ),
-)
-
-# Enough of stderr to see a traceback's end, little enough to read in a terminal.
-STDERR_LINES_SHOWN = 12
 
 
 class ClaudeError(Exception):
@@ -157,20 +135,11 @@ class CliFailed(ClaudeError):
         if self.exit_code is not None:
             text += f" ({describe_exit(self.exit_code)})"
         text += "."
-        shown = [line for line in self.stderr_tail if line not in self.reason]
-        advice = self._advice()
-        if not shown:
-            return f"{text} {advice}"
-        lines = "\n".join("  | " + line for line in shown[-STDERR_LINES_SHOWN:])
-        return f"{text} Its last words on stderr:\n{lines}\n{advice}"
-
-    def _advice(self) -> str:
-        """What to do, as far as the CLI's own words tell."""
-        said = "\n".join((self.reason, *self.stderr_tail))
-        for words, advice in ADVICE_BY_WORDS:
-            if words in said:
-                return advice
-        return self.advice
+        lines = quoted_lines(line for line in self.stderr_tail if line not in self.reason)
+        advice = advice_for((self.reason, *self.stderr_tail)) or self.advice
+        return (
+            f"{text} Its last words on stderr:\n{lines}\n{advice}" if lines else f"{text} {advice}"
+        )
 
 
 class CliDidNotStart(CliFailed):
@@ -500,21 +469,3 @@ class AlreadyAnswered(UsageError):
             f"this request was already answered with {self.decision!r}. "
             "Answer each request once; return claude_sync.LATER if a button answers it."
         )
-
-
-def sentence(text: str) -> str:
-    """*text* with one full stop at its end."""
-    text = text.strip()
-    return text if text.endswith((".", "!", "?", ":")) else text + "."
-
-
-def describe_exit(code: int) -> str:
-    """An exit code in words: signals by name."""
-    if code >= 0:
-        return f"exit code {code}"
-    import signal
-
-    try:
-        return f"killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"killed by signal {-code}"

@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 import claude_sync
-from claude_sync import errors
+from claude_sync import error_texts, errors
 from claude_sync.answers import Answer
 
 ANSWER = Answer("so far")
@@ -149,7 +149,7 @@ def test_only_the_end_of_stderr_is_shown():
     assert error.stderr_tail == tuple(lines)
     assert "  | line 29" in str(error)
     assert "line 3\n" not in str(error)
-    assert str(error).count("  | ") == errors.STDERR_LINES_SHOWN
+    assert str(error).count("  | ") == error_texts.STDERR_LINES_SHOWN
 
 
 @pytest.mark.parametrize(

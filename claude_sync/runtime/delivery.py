@@ -37,7 +37,7 @@ class Delivery:
         dispatcher = self._engine.dispatcher
         if dispatcher.is_dispatching():
             raise CalledFromHandler(method)
-        if threading.get_ident() in dispatcher.posted_threads:
+        if threading.current_thread() in dispatcher.posted_threads:
             raise UsageError(
                 f"{method}() would freeze this thread, which runs the handlers (it is the user "
                 "interface's, probably). Call submit() and act in on_result."

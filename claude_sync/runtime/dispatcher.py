@@ -23,6 +23,7 @@ Decisions taken here and nowhere else:
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..answers import Turn
@@ -64,7 +65,7 @@ class Dispatcher:
         # Set while a thread dispatches: it must not wait for a turn.
         self._dispatching = threading.local()
         # Threads that ran posted calls: typically the user interface's.
-        self.posted_threads: set[int] = set()
+        self.posted_threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
         self._posted = threading.Condition(threading.Lock())  # guards _waiting
         self._waiting = 0
         self._released = False
@@ -141,16 +142,17 @@ class Dispatcher:
         with self._posted:
             self._posted.wait_for(lambda: self._waiting < POSTED_AT_ONCE or self._released)
             self._waiting += 1
-        registry = self._handlers
+        # As they are now; when the call runs, another turn may be going on.
+        registry, turn = self._handlers, self.turn
 
         def run() -> None:
-            self.posted_threads.add(threading.get_ident())
+            self.posted_threads.add(threading.current_thread())
             local = self._dispatching
             local.depth = getattr(local, "depth", 0) + 1
             try:
                 handler(event)
             except Exception as error:
-                self._failed(handler, event, error, registry)
+                self._failed(handler, event, error, registry, turn)
             finally:
                 local.depth -= 1
                 self._call_is_done()
@@ -172,12 +174,14 @@ class Dispatcher:
         event: Any,
         error: BaseException,
         registry: Optional[HandlerRegistry] = None,
+        turn: Optional[Turn] = None,
         *,
         direct: bool = False,
     ) -> None:
         name = getattr(handler, "__qualname__", repr(handler))
         logger.error("! the handler %s failed on %s", name, type(event).__name__, exc_info=error)
-        turn = self.turn
+        if registry is None:
+            turn = self.turn
         if turn is not None and turn._handler_error is None:
             turn._handler_error = error
         # Never report a failure to report a failure: that would go on for ever.

@@ -59,8 +59,6 @@ class Answer(str):
     thinking: str = ""
     cost_usd: float = 0.0
     total_cost_usd: float = 0.0
-    usage: Usage = Usage()
-    model_usage: Dict[str, Any] = {}  # noqa: RUF012 (read only; real answers get their own)
     duration_ms: int = 0
     num_turns: int = 0
     session_id: Optional[str] = None
@@ -72,6 +70,16 @@ class Answer(str):
     def text(self) -> str:
         """The answer as a plain string."""
         return str.__str__(self)
+
+    @property
+    def usage(self) -> Usage:
+        """Token counts of this turn."""
+        return Usage() + (self.result.usage if self.result is not None else {})
+
+    @property
+    def model_usage(self) -> Dict[str, Any]:
+        """The CLI's running totals by model."""
+        return dict(self.result.model_usage) if self.result is not None else {}
 
     def _repr_markdown_(self) -> str:
         return str.__str__(self)
@@ -277,8 +285,6 @@ class Turn(Future):  # type: ignore[type-arg]
         if result is not None:
             answer.result = result
             answer.data = result.structured_output
-            answer.usage = Usage() + (result.usage or {})
-            answer.model_usage = dict(result.model_usage or {})
             answer.duration_ms = int(result.duration_ms or 0)
             answer.num_turns = result.num_turns or 0
             answer.session_id = result.session_id or answer.session_id

@@ -184,31 +184,43 @@ def wire(convert: Callable[[Any], Any], key: str = "", within: str = "") -> Any:
     return dataclasses.field(default=default, metadata=metadata)
 
 
-Plan = List[Tuple[str, Callable[[Any], Any], str, str]]
+Sources = List[Tuple[str, Callable[[Any], Any], str, str]]
+Plan = Tuple[Sources, Dict[str, Any], List[str]]
 PLANS: Dict[type, Plan] = {}
 
 
 def plan_of(message_class: Type[Any]) -> Plan:
-    """Which field of *message_class* comes from where; worked out once."""
-    plan = []
+    """Which field comes from where, the plain defaults, and the fields that hold a new dict."""
+    sources: Sources = []
+    defaults: Dict[str, Any] = {}
+    dicts: List[str] = []
     for field in dataclasses.fields(message_class):
         if "wire" in field.metadata:
             convert, key, within = field.metadata["wire"]
-            plan.append((field.name, convert, key or field.name, within))
-    PLANS[message_class] = plan
+            sources.append((field.name, convert, key or field.name, within))
+        if field.default is not dataclasses.MISSING:
+            defaults[field.name] = field.default
+        elif field.name != "raw":
+            dicts.append(field.name)
+    plan = PLANS[message_class] = (sources, defaults, dicts)
     return plan
 
 
 def build(message_class: Type[M], raw: Raw, **fields: Any) -> M:
     """A *message_class* with the fields its declaration finds in *raw*; *fields* go before."""
-    plan = PLANS.get(message_class)
-    if plan is None:
-        plan = plan_of(message_class)
-    values: Dict[str, Any] = {"raw": raw}
-    for name, convert, key, within in plan:
+    sources, defaults, dicts = PLANS.get(message_class) or plan_of(message_class)
+    # Filled as a whole: a frozen class sets its attributes one by one, which takes longer
+    # than all the rest, and this runs for every message.
+    message = object.__new__(message_class)
+    values = message.__dict__
+    values.update(defaults)
+    for name in dicts:
+        values[name] = {}
+    values["raw"] = raw
+    for name, convert, key, within in sources:
         source: Mapping[str, Any] = mapping_of(raw.get(within)) if within else raw
         value = source.get(key)
         if value is not None:  # for None the declaration has the same value as its default
             values[name] = convert(value)
     values.update(fields)
-    return message_class(**values)
+    return message

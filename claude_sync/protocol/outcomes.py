@@ -116,6 +116,8 @@ def failure_of(
     says so. *assistant_error*: the ``error`` of the turn's last assistant message.
     """
     subtype, terminal_reason = raw.get("subtype"), raw.get("terminal_reason")
+    if terminal_reason in (None, "completed") and subtype == "success" and not raw.get("is_error"):
+        return None  # nearly always
     reason = reason_of(raw)
     error_class = BY_SUBTYPE.get(str(subtype)) or BY_TERMINAL_REASON.get(str(terminal_reason))
     if error_class is TurnInterrupted or (interrupted and subtype == "error_during_execution"):

@@ -130,6 +130,8 @@ class Turn(Future):  # type: ignore[type-arg]
         # Why it is being stopped: raised instead of TurnInterrupted when it ends.
         self._stopping: Optional[Exception] = None
         self._interrupted = False
+        # By its own cancel(), which is promised to raise.
+        self._was_cancelled = False
         # How many threads wait for it, under post="caller".
         self._callers = 0
         self._handler_error: Optional[BaseException] = None

@@ -26,12 +26,15 @@ from .options import Options, options_from
 from .prompts import user_message
 from .protocol.costs import Usage
 from .runtime.engine import Engine
-from .runtime.handlers import KINDS, HandlerRegistry, near_miss
+from .runtime.handlers import KINDS, NOT_YET, HandlerRegistry, near_miss, not_yet
 
 __all__ = ["Client", "ask"]
 
 # How long ask() waits, after Ctrl-C, for its own turn to end.
 INTERRUPT_PATIENCE = 5.0
+
+# Closing has an end.
+LONGEST_CLOSE = 3600.0
 
 ASK_OPTIONS = ("attach", "timeout", "idle_timeout", "raise_on_error")
 
@@ -99,8 +102,10 @@ class Client(HandlerMethods):
         whoever waits gets ClientClosed. With ``wait=False``, and in handlers, this
         returns at once and goes on in the background.
         """
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
+            raise UsageError(f"timeout is a number of seconds, not {timeout!r}.")
         self._finalizer.detach()
-        self._engine.lifecycle.closer.close(timeout, wait)
+        self._engine.lifecycle.closer.close(min(timeout, LONGEST_CLOSE), wait)
 
     # Asking.
 
@@ -130,15 +135,11 @@ class Client(HandlerMethods):
 
         """
         self._engine.delivery.refuse_in_handler("ask")
-        turn = self.submit(
-            prompt,
-            attach=attach,
-            timeout=timeout,
-            idle_timeout=idle_timeout,
-            returns=returns,
-            raise_on_error=raise_on_error,
-        )
+        message = self._message(prompt, attach, returns)
+        turn = self._turn(prompt, False, timeout, idle_timeout, raise_on_error)
         try:
+            # Inside the try from the first moment: Ctrl-C may come while it is being sent.
+            self._engine.submit(turn, message)
             return turn.result()
         except KeyboardInterrupt:
             stop_own_turn(turn)
@@ -155,7 +156,10 @@ class Client(HandlerMethods):
         raise_on_error: bool = True,
     ) -> Turn:
         """Ask without waiting; as :meth:`ask` otherwise. ``turn.result()`` is the answer."""
-        return self._submit(prompt, attach, returns, False, timeout, idle_timeout, raise_on_error)
+        message = self._message(prompt, attach, returns)
+        turn = self._turn(prompt, False, timeout, idle_timeout, raise_on_error)
+        self._engine.submit(turn, message)
+        return turn
 
     def stream(
         self,
@@ -176,7 +180,10 @@ class Client(HandlerMethods):
 
         Leaving the block early interrupts the turn.
         """
-        return self._submit(prompt, attach, returns, True, timeout, idle_timeout, raise_on_error)
+        message = self._message(prompt, attach, returns)
+        turn = self._turn(prompt, True, timeout, idle_timeout, raise_on_error)
+        self._engine.submit(turn, message)
+        return turn
 
     def steer(self, text: Any) -> None:
         """Add a user message to the turn that is running now."""
@@ -211,6 +218,8 @@ class Client(HandlerMethods):
             )
         if self._engine.dispatcher.is_dispatching():
             return 0
+        if not timeout >= 0:
+            raise UsageError(f"timeout is a number of seconds, 0 or more; not {timeout!r}.")
         return self._engine.delivery.process(timeout)
 
     # What is known.
@@ -255,34 +264,31 @@ class Client(HandlerMethods):
     def __repr__(self) -> str:
         return f"<Client {self.name} {self.state} session={self.session_id}>"
 
-    def _submit(
-        self,
-        prompt: Any,
-        attach: Any,
-        returns: Any,
-        buffered: bool,
-        timeout: Optional[float],
-        idle_timeout: Optional[float],
-        raise_on_error: bool,
-    ) -> Turn:
+    def _message(self, prompt: Any, attach: Any, returns: Any) -> Dict[str, Any]:
+        """What goes over the wire, checked."""
         if returns is not None and returns != self._options.returns:
             raise UsageError(
                 "this client was not made for such answers. Open one with "
                 "Client(returns=...) and ask it."
             )
-        check_seconds("timeout", timeout)
-        check_seconds("idle_timeout", idle_timeout)
-        message = user_message(prompt, attach)
-        turn = Turn(
+        return user_message(prompt, attach)
+
+    def _turn(
+        self,
+        prompt: Any,
+        buffered: bool,
+        timeout: Optional[float],
+        idle_timeout: Optional[float],
+        raise_on_error: bool,
+    ) -> Turn:
+        return Turn(
             self._engine,
             prompt,
-            timeout=timeout,
-            idle_timeout=idle_timeout,
+            timeout=seconds("timeout", timeout),
+            idle_timeout=seconds("idle_timeout", idle_timeout),
             raise_on_error=raise_on_error,
             buffered=buffered,
         )
-        self._engine.submit(turn, message)
-        return turn
 
 
 def ask(prompt: Any, **options: Any) -> Answer:
@@ -298,24 +304,27 @@ def ask(prompt: Any, **options: Any) -> Answer:
         if meant is not None and meant != name:
             raise UsageError(f"there is no option {name!r}: did you mean {meant}?")
     asking: Dict[str, Any] = {name: options.pop(name) for name in ASK_OPTIONS if name in options}
+    # Before anything is started for it.
+    user_message(prompt, asking.get("attach", ()))
     with Client(**options) as client:
         return client.ask(prompt, **asking)
 
 
 def stop_own_turn(turn: Turn) -> None:
     """After Ctrl-C: withdraw or interrupt the turn and see its end; a second one goes through."""
-    if not turn.cancel():
+    if not turn.cancel() and turn in turn._engine.open_turns:
         # However it ended: KeyboardInterrupt is what the caller gets.
         with contextlib.suppress(Exception):
             turn.exception(INTERRUPT_PATIENCE + 1)
 
 
-def check_seconds(name: str, value: Optional[float]) -> None:
-    """Refuse what cannot be a timeout."""
+def seconds(name: str, value: Optional[float]) -> Optional[float]:
+    """A timeout, checked; None for what never ends."""
     if value is None:
-        return
+        return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
         raise UsageError(f"{name} is a number of seconds above 0, or None; not {value!r}.")
+    return None if value == float("inf") else value
 
 
 def refuse_what_is_not_built(options: Options) -> None:
@@ -332,6 +341,8 @@ def handlers_among(overrides: Dict[str, Any]) -> Dict[str, Any]:
     """Take the handlers, ``on_text=...``, out of *overrides*."""
     names = [f"on_{kind}" for kind in KINDS]
     for name in overrides:
+        if name in NOT_YET:
+            raise UsageError(not_yet(name))
         meant = near_miss(name, names) if name.startswith("on_") and name not in names else None
         if meant is not None:
             raise UsageError(f"there is no event {name!r}: did you mean {meant}?")
@@ -339,12 +350,18 @@ def handlers_among(overrides: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def close_forgotten(engine: Engine) -> None:
-    """A client was dropped without close(): warn and close in the background."""
+    """
+    A client was dropped without close(): close it in the background, and warn.
+
+    The garbage collector calls this, on any thread, at any moment, whatever locks that
+    thread holds. So it takes none, and leaves the closing to the timer thread.
+    """
     lifecycle = engine.lifecycle
     if lifecycle.closing or lifecycle.connection is None or engine.is_inherited():
         return
-    # First, because the warning may be made an error.
-    lifecycle.closer.close(10.0, wait=False, reason="the client was forgotten")
+    engine.timers.run_soon(
+        lambda: lifecycle.closer.close(10.0, wait=False, reason="the client was forgotten")
+    )
     warnings.warn(
         f"the client {engine.name} was not closed. Use 'with Client(...) as client:' or "
         "call client.close().",

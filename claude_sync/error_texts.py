@@ -13,6 +13,10 @@ ADVICE_BY_WORDS = (
         "Check resume=...: conversations belong to the folder (cwd=...) they were held in.",
     ),
     (
+        "--resume requires",
+        "resume=... takes the id of a conversation: answer.session_id, or client.session_id.",
+    ),
+    (
         "unknown option",
         "This CLI does not know one of the options that were set; update it "
         "(claude update, or pip install -U 'claude-sync[cli]'), or leave the option out.",

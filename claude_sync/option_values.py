@@ -230,6 +230,9 @@ def settings(name: str, value: Any) -> Any:
 
 def environment(name: str, value: Any) -> Any:
     """None, or values by variable; a value None removes the variable."""
+    if value is not None and not isinstance(value, Mapping):
+        # Never with the value: it may hold a key.
+        raise UsageError(f"{name} must be a dict of variables, got {type(value).__name__}")
     value = mapping(name, value)
     for variable, content in (value or {}).items():
         if "=" in variable or "\0" in variable:

@@ -18,7 +18,7 @@ here and nowhere else:
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
 
 from .option_rules import check_combinations, check_name
@@ -118,6 +118,8 @@ class Options:
     modes ``"auto"`` and ``"manual"``. 2.1.325 knows everything.
     """
 
+    # Settings that may hold keys are not shown by repr().
+
     # What Claude is.
     model: Optional[str] = None
     fallback_model: Optional[str] = None
@@ -131,7 +133,7 @@ class Options:
     skills: Union[str, Sequence[str], None] = None
     plugins: Sequence[Union[PathLike, Mapping[str, Any]]] = ()
     setting_sources: Optional[Sequence[str]] = None
-    settings: Union[PathLike, Mapping[str, Any], None] = None
+    settings: Union[PathLike, Mapping[str, Any], None] = field(default=None, repr=False)
     sandbox: Optional[Mapping[str, Any]] = None
 
     # What Claude may do.
@@ -140,7 +142,7 @@ class Options:
     disallowed_tools: Sequence[str] = ()
     builtin_tools: Union[str, Sequence[str], None] = None
     tools: Sequence[Callable[..., Any]] = ()
-    mcp_servers: Union[PathLike, Mapping[str, Any], None] = None
+    mcp_servers: Union[PathLike, Mapping[str, Any], None] = field(default=None, repr=False)
     strict_mcp_config: bool = False
     permissions: Optional[Callable[..., Any]] = None
     permission_timeout: Optional[float] = None
@@ -171,7 +173,7 @@ class Options:
 
     # How the CLI runs.
     cwd: Optional[PathLike] = None
-    env: Optional[Mapping[str, Optional[str]]] = None
+    env: Optional[Mapping[str, Optional[str]]] = field(default=None, repr=False)
     cli: Union[PathLike, Sequence[str], None] = None
     extra_args: Optional[Mapping[str, Union[str, int, float, None]]] = None
     start_timeout: Optional[float] = 60.0

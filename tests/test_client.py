@@ -21,7 +21,7 @@ from claude_sync import (
     UnsupportedByCli,
     UsageError,
 )
-from claude_sync.client import check_seconds
+from claude_sync.client import seconds
 from claude_sync.testing import ScriptedCli, builders
 
 PATIENCE = 10
@@ -348,7 +348,7 @@ def test_a_timeout_is_a_positive_number(client, value):
     for name in ("timeout", "idle_timeout"):
         with pytest.raises(UsageError, match=f"{name} is a number of seconds"):
             client.submit("hi", **{name: value})
-    check_seconds("timeout", None)
+    seconds("timeout", None)
 
 
 # Steering and context.

@@ -22,7 +22,7 @@ import atexit
 import contextlib
 import os
 import threading
-from typing import TYPE_CHECKING, Set
+from typing import TYPE_CHECKING, List, Optional, Set
 
 from ..answers import Turn
 from ..errors import ClaudeError, ClientClosed
@@ -31,6 +31,7 @@ from ..log import logger
 from .waiting import Deadline, wait_for
 
 if TYPE_CHECKING:
+    from ..protocol.turns import Entry
     from .connection import Connection
     from .engine import Engine
     from .lifecycle import Lifecycle
@@ -41,9 +42,10 @@ __all__ = ["LIVE", "Closer"]
 JOINING_TIME = 1.0
 # How long the interrupt of a running turn may take to be written.
 INTERRUPT_TIME = 0.5
-# How long the turn may then take to end. Old CLIs whose input ends before that exit at
-# once and leave a tool running.
+# How long the turn may then take to end, and how long the processes of a tool in it. Old
+# CLIs end those after the turn, and leave them running if their input ends before.
 TURN_END_TIME = 1.0
+TOOL_END_TIME = 0.5
 # How long the end of the interpreter may be held up by each client.
 EXIT_TIME = 5.0
 
@@ -79,20 +81,17 @@ class Closer:
         self._reason = reason
         with engine.changed:
             engine.changed.notify_all()
-        if wait:
-            self._close(timeout, may_deliver=True)
+        if not wait:
+            self._close_in_background(timeout)
             return
-        thread = threading.Thread(
-            target=self._close,
-            args=(timeout,),
-            kwargs={"may_deliver": False},
-            name=f"{engine.name}-closer",
-            daemon=True,  # the end of the program must not wait for it
-        )
         try:
-            thread.start()
-        except RuntimeError:  # the interpreter is shutting down
-            self._close(timeout, may_deliver=False)
+            self._close(timeout, may_deliver=True)
+        except BaseException:
+            # Ctrl-C: the caller goes on, and what is left is ended without more patience.
+            if lifecycle.connection is not None:
+                lifecycle.connection.transport.kill()
+            self._close_in_background(EXIT_TIME)
+            raise
 
     def finish(self) -> None:
         """Fail every waiter, then call on_close: the last thing that is delivered. Once."""
@@ -123,13 +122,20 @@ class Closer:
             for handler in registry.of["close"]:
                 engine.dispatcher.call(handler, closed)
 
-    def _close(self, timeout: float, *, may_deliver: bool) -> None:
+    def _close_in_background(self, timeout: float) -> None:
+        thread = threading.Thread(
+            target=self._close,
+            args=(timeout,),
+            kwargs={"may_deliver": False},
+            name=f"{self._engine.name}-closer",
+            daemon=True,  # the end of the program must not wait for it
+        )
         try:
-            self._close_all(timeout, may_deliver)
-        finally:
-            self._done.set()
+            thread.start()
+        except RuntimeError:  # the interpreter is shutting down
+            self._close(timeout, may_deliver=False)
 
-    def _close_all(self, timeout: float, may_deliver: bool) -> None:
+    def _close(self, timeout: float, *, may_deliver: bool) -> None:
         engine, lifecycle = self._engine, self._lifecycle
         deadline = Deadline(timeout)
         # Whoever is just starting the CLI comes first: it will be closed too.
@@ -154,6 +160,7 @@ class Closer:
         LIVE.discard(engine)
         if lifecycle.recorder is not None:
             lifecycle.recorder.close()
+        self._done.set()
 
     def _interrupt(self, connection: Connection, deadline: Deadline) -> None:
         """A CLI whose input ends would run its turn, and the tools in it, to the end."""
@@ -166,6 +173,7 @@ class Closer:
                 entry.owner._interrupted = True
                 closed = ClientClosed("the client was closed while this was waited for")
                 entry.owner._stopping = entry.owner._stopping or closed
+            ends_tools_late = not connection.ledger.tells_uuids and has_open_tool(entry)
         written = threading.Event()
 
         def interrupt() -> None:
@@ -178,28 +186,25 @@ class Closer:
         written.wait(INTERRUPT_TIME)
         left = deadline.left()
         assert left is not None
-        with self._engine.changed:
+        changed, portion = self._engine.changed, left / 4
+        with changed:
             wait_for(
-                self._engine.changed,
+                changed,
                 lambda: connection.ended or not self._is_working(connection),
-                Deadline(min(TURN_END_TIME, left / 4)),
+                Deadline(min(TURN_END_TIME, portion)),
             )
+            if ends_tools_late:
+                wait_for(changed, lambda: connection.ended, Deadline(min(TOOL_END_TIME, portion)))
 
     def _is_working(self, connection: Connection) -> bool:
         with self._engine.lock:
             return connection.ledger.running() is not None or connection.ledger.foreign_turn
 
     def _join(self, deadline: Deadline) -> None:
-        engine, lifecycle = self._engine, self._lifecycle
-        with engine.lock:
-            threads = list(lifecycle.threads)
-        if lifecycle.dispatcher_thread is not None:
-            threads.append(lifecycle.dispatcher_thread)
-        threads += engine.responders.stop()
-        timer_thread = engine.timers.stop()
-        if timer_thread is not None:
-            threads.append(timer_thread)
-        for thread in threads:
+        engine = self._engine
+        engine.responders.stop()
+        engine.timers.stop()
+        for thread in self._own_threads():
             if thread is threading.current_thread() or thread.ident is None:
                 continue
             thread.join(deadline.left())
@@ -209,8 +214,27 @@ class Closer:
                     thread.name,
                 )
 
+    def _own_threads(self) -> List[threading.Thread]:
+        engine, lifecycle = self._engine, self._lifecycle
+        with engine.lock:
+            threads = list(lifecycle.threads)
+        connection = lifecycle.connection
+        further = [
+            lifecycle.dispatcher_thread,
+            connection.outgoing.thread if connection is not None else None,
+            engine.timers.thread(),
+            *engine.responders.threads(),
+        ]
+        return threads + [thread for thread in further if thread is not None]
+
     def _is_own_thread(self) -> bool:
-        return threading.current_thread().name.startswith(self._engine.name + "-")
+        return threading.current_thread() in self._own_threads()
+
+
+def has_open_tool(entry: Optional[Entry]) -> bool:
+    """Whether a tool of this turn has been called and has not returned, as far as delivered."""
+    turn = entry.owner if entry is not None else None
+    return isinstance(turn, Turn) and len(turn._tool_uses) > len(turn._tool_results)
 
 
 def close_all() -> None:

@@ -32,6 +32,7 @@ from ..protocol import control
 from ..protocol.codec import encode
 from ..protocol.turns import TurnLedger
 from .items import Routed, Withdrawn
+from .outgoing import Outgoing
 from .reader import ReaderThread, StderrThread
 from .waiting import Deadline
 
@@ -60,6 +61,8 @@ class PendingReply:
         self.subtype = subtype
         self._on_reply = on_reply
         self._settled = threading.Event()
+        # Called when nobody waits for the reply any more.
+        self.forget: Callable[[], object] = lambda: None
         self._reply: Optional[control.Reply] = None
         self._error: Optional[Exception] = None
 
@@ -79,6 +82,7 @@ class PendingReply:
         while not self._settled.wait(deadline.slice()):
             if deadline.is_over():
                 assert timeout is not None
+                self.forget()
                 raise ControlTimeout(self.subtype, timeout)
         if self._error is not None:
             raise self._error
@@ -97,8 +101,9 @@ class Connection:
         self.transport = transport
         self.launch = launch
         self.recorder = recorder
-        # Orders writes; held while the pipe takes them.
+        # Orders writes, and what is decided with them. Never held while something blocks.
         self.write_lock = threading.Lock()
+        self.outgoing = Outgoing(transport, engine.name, self._no_longer_reads)
         self.ledger = TurnLedger()
         self.pending: Dict[str, PendingReply] = {}
         self._ids = control.RequestIds()
@@ -113,7 +118,6 @@ class Connection:
         self.greeting: Mapping[str, Any] = {}
         self.cli_version: Optional[str] = None
         self.capabilities: Optional[Any] = None
-        self.had_result = False
         # What the CLI said when it refused to start, and why we ended it, if we did.
         self.refusal: Optional[str] = None
         self.ended_because: Optional[str] = None
@@ -127,9 +131,17 @@ class Connection:
     def start(self) -> None:
         """Start the transport, then the threads that read from it."""
         self.transport.start(self.launch)
-        # Last, because from here on messages arrive.
-        self.stderr_thread.start()
-        self.reader_thread.start()
+        try:
+            # Last, because from here on messages arrive.
+            self.stderr_thread.start()
+            self.reader_thread.start()
+        except BaseException:  # no more threads to be had, or Ctrl-C
+            self.transport.kill()
+            self.transport.close(EXIT_PATIENCE)
+            if self.stderr_thread.ident is not None:
+                self.stderr_thread.join(EXIT_PATIENCE)
+            self.transport.free()
+            raise
 
     def knows_context(self) -> bool:
         """Whether this CLI takes messages that ask for no answer; old ones answer them."""
@@ -149,20 +161,17 @@ class Connection:
             self.write(data)
 
     def write(self, data: bytes) -> None:
-        """Write lines; ``write_lock`` is held. A CLI that no longer listens is ended."""
+        """Write lines, without waiting; ``write_lock`` is held."""
         assert self.write_lock.locked()
         if logger.isEnabledFor(DEBUG):
             logger.debug("> %s", shortened(data))
         if self.recorder is not None:
             self.recorder.sent(data)
-        try:
-            self.transport.write(data)
-        except OSError as error:
-            # If it is exiting, its last words say more than this; so give it a moment.
-            logger.debug("! writing to the CLI failed: %s", error)
-            self._engine.timers.after(
-                EXIT_PATIENCE, lambda: self.kill("it no longer read its input")
-            )
+        self.outgoing.write(data)
+
+    def _no_longer_reads(self) -> None:
+        """A CLI that does not listen is ended. If it is exiting, its last words say more."""
+        self._engine.timers.after(EXIT_PATIENCE, lambda: self.kill("it no longer read its input"))
 
     def request(
         self,
@@ -170,20 +179,15 @@ class Connection:
         fields: Mapping[str, Any],
         on_reply: Optional[Callable[[control.Reply], None]] = None,
         only_if: Callable[[], bool] = lambda: True,
-        timeout: Optional[float] = None,
     ) -> Optional[PendingReply]:
         """
         Send a request; its reply settles what is returned.
 
         *only_if* is asked when nothing can be sent before this any more; where it says
-        no, nothing is sent and None is returned. *timeout* is how long a CLI that does
-        not read what was sent before may hold it up.
+        no, nothing is sent and None is returned.
         """
         pending = PendingReply(subtype, on_reply)
-        if not self.write_lock.acquire(timeout=-1 if timeout is None else timeout):
-            assert timeout is not None
-            raise ControlTimeout(subtype, timeout)
-        try:
+        with self.write_lock:
             with self._lock:
                 if self.ended:
                     raise self.error or CliExited("the CLI has ended")
@@ -192,11 +196,10 @@ class Connection:
                 request_id = self._ids.next()
                 data = encode(control.control_request(request_id, subtype, fields))
                 self.pending[request_id] = pending
+                pending.forget = lambda: self.pending.pop(request_id, None)
             # A reader that pauses must read on: the reply is behind what it left unread.
             self._engine.inbox.look_again()
             self.write(data)
-        finally:
-            self.write_lock.release()
         return pending
 
     def must_read(self) -> bool:
@@ -230,12 +233,14 @@ class Connection:
             return None
         ledger = self.ledger
         withdrawn = completes = bystander = None
+        spent = 0.0
         with self._lock:
             before = ledger.current()
             if kind == "result":
                 bystander = ledger.running()
                 completes = ledger.on_result(raw)
-                self.had_result = True
+                # Here, where the results of one process come before the start of the next.
+                spent = self._engine.meter.result(raw)
                 self._refused(raw)
             elif kind == "system":
                 withdrawn = self._system(raw)
@@ -250,7 +255,7 @@ class Connection:
         if kind == "result":
             entry = completes
             bystander = bystander if completes is None else None
-        return Routed(raw, entry, completes, bystander, withdrawn)
+        return Routed(raw, entry, completes, bystander, withdrawn, spent)
 
     def _system(self, raw: Mapping[str, Any]) -> Any:
         subtype = raw.get("subtype")
@@ -334,19 +339,27 @@ class Connection:
 
     def clear_away(self) -> None:
         """End what is left of the process and free its descriptors. On the reader thread."""
+        self.outgoing.stop()
         self.shut_down(CLEARING_TIME)
-        self.stderr_thread.join(EXIT_PATIENCE)
+        for thread in (self.stderr_thread, self.outgoing.thread):
+            if thread is not None:
+                thread.join(EXIT_PATIENCE)
         self.transport.free()
         self.launch.remove_temporary_files()
         if self.recorder is not None:
             self.recorder.flush()
 
     def shut_down(self, timeout: float) -> None:
-        """Close the transport; the second caller waits for the first."""
-        with self._shutting_down:
+        """Close the transport. The second caller waits for the first, or ends it by force."""
+        if not self._shutting_down.acquire(timeout=timeout):
+            self.transport.kill()
+            return
+        try:
             if not self._shut_down:
                 self._shut_down = True
                 self.transport.close(timeout)
+        finally:
+            self._shutting_down.release()
 
     def _exit_code(self) -> Optional[int]:
         """The exit code; a CLI that closed its output is about to exit, given end of input."""

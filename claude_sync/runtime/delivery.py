@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
-from ..errors import AskTimeout, CalledFromHandler, UsageError
+from ..errors import AskTimeout, CalledFromHandler, ClientClosed, UsageError
 from .items import Routed
 from .waiting import Deadline, wait_for
 
@@ -30,7 +30,9 @@ class Delivery:
         self._by_caller = post == "caller"
         # Without a dispatcher thread, whoever waits delivers.
         self.by_waiters = isinstance(post, str)
-        self._turn_lock = threading.Lock()  # held by the one thread that delivers
+        # Held by the one thread that delivers. Reentrant, because Ctrl-C may come between
+        # taking it and the try: the same thread must be able to go on.
+        self._turn_lock = threading.RLock()
 
     def refuse_in_handler(self, method: str) -> None:
         """Refuse to wait for a turn on a thread that its handlers need."""
@@ -51,6 +53,7 @@ class Delivery:
         until: Callable[[], object] = lambda: False,
     ) -> None:
         """Wait until *turn* is done (or *until* holds); AskTimeout if it takes too long."""
+        self._engine.check_process()
         if turn.done():
             return
         self.refuse_in_handler(method)
@@ -59,7 +62,8 @@ class Delivery:
         def is_over() -> object:
             return turn.done() or until()
 
-        turn._callers += 1
+        with turn._condition:
+            turn._callers += 1
         try:
             if self.by_waiters:
                 over = self._deliver_until(is_over, deadline, turn)
@@ -68,7 +72,8 @@ class Delivery:
                 with condition:
                     over = wait_for(condition, is_over, deadline)
         finally:
-            turn._callers -= 1
+            with turn._condition:
+                turn._callers -= 1
         if not over:
             assert timeout is not None
             raise AskTimeout(timeout, sent=turn.running(), answer=turn._answer)
@@ -78,6 +83,8 @@ class Delivery:
         self._engine.check()
         self.refuse_in_handler("wait_idle")
         deadline = Deadline(timeout)
+        connection = self._engine.lifecycle.connection
+        alive = connection is not None and not connection.ended
         if self.by_waiters:
             idle = self._deliver_until(self._is_idle, deadline, None)
         else:
@@ -86,6 +93,10 @@ class Delivery:
         if not idle:
             assert timeout is not None
             raise AskTimeout(timeout, what="the session did not become idle")
+        if self._engine.lifecycle.closing:
+            raise ClientClosed("the client was closed while this was waited for")
+        if alive and connection is not None and connection.ended and connection.error is not None:
+            raise connection.error
 
     def _is_idle(self) -> bool:
         with self._engine.lock:
@@ -107,15 +118,15 @@ class Delivery:
         batch = self._engine.inbox.take(timeout)
         if batch is None:
             return 0
+        waiting = len(batch)
         try:
-            if self._by_caller:
-                batch = self._part_for(turn, batch)
-            self._engine.dispatcher.process(batch)
+            part = self._part_for(turn, batch) if self._by_caller else None
+            self._engine.dispatcher.process(batch, part)
         finally:
             self._engine.inbox.done()
             with self._engine.changed:
                 self._engine.changed.notify_all()
-        return len(batch)
+        return waiting - len(batch)
 
     def process(self, timeout: Optional[float]) -> int:
         """Deliver what has arrived, on this thread; wait up to *timeout* for a first batch."""
@@ -159,18 +170,17 @@ class Delivery:
             self._by_caller and current is not None and current is not turn and current._callers > 0
         )
 
-    def _part_for(self, turn: Optional[Turn], batch: List[Any]) -> List[Any]:
-        """As much of *batch* as comes before a turn that another thread waits for."""
+    def _part_for(self, turn: Optional[Turn], batch: List[Any]) -> Optional[int]:
+        """How much of *batch* comes before a turn that another thread waits for; None: all."""
         for number, item in enumerate(batch):
             entry = item.entry if isinstance(item, Routed) else None
             owner = entry.owner if entry is not None else None
             if owner is not None and owner is not turn and getattr(owner, "_callers", 0) > 0:
-                self._engine.inbox.put_back(batch[number:])
                 if number == 0:
                     # From here on it is that turn's: its thread takes over.
                     self._engine.dispatcher.turn = owner
-                return batch[:number]
-        return batch
+                return number
+        return None
 
     def call_back(self, function: Callable[[Turn], object], turn: Turn) -> None:
         """Call a done-callback as a handler is called: in order, guarded."""

@@ -76,8 +76,13 @@ class Dispatcher:
         """Whether the calling thread is inside a handler."""
         return getattr(self._dispatching, "depth", 0) > 0
 
-    def process(self, batch: List[Any]) -> None:
-        """Deliver a batch. One thread at a time."""
+    def process(self, batch: List[Any], count: Optional[int] = None) -> None:
+        """
+        Deliver the first *count* items of a batch, and take them out of it.
+
+        One thread at a time. A piece of a stream counts as delivered when it is looked
+        at, anything else when its handlers have run: what Ctrl-C interrupts comes again.
+        """
         from ..protocol.parsing import parse
 
         self._parse = parse
@@ -86,9 +91,11 @@ class Dispatcher:
         # A snapshot would miss handlers added by handlers: the registry is looked at live,
         # and held only for the length of a batch, so that its client can be collected.
         self._handlers = self._engine.registry() or NO_HANDLERS
+        delivered = 0
         try:
-            for number, item in enumerate(batch, 1):
+            for item in batch if count is None else batch[:count]:
                 if type(item) is dict:
+                    delivered += 1
                     self._stream_event(item)
                 else:
                     try:
@@ -96,10 +103,11 @@ class Dispatcher:
                     except Exception:
                         # A bug of ours must not end the thread that everybody depends on.
                         logger.exception("! could not deliver %r", item)
+                    delivered += 1
                 if self._leaving is not None:
-                    self._engine.inbox.put_back(batch[number:])
                     break
         finally:
+            del batch[:delivered]
             self._handlers = NO_HANDLERS
             local.depth -= 1
         leaving, self._leaving = self._leaving, None
@@ -134,7 +142,7 @@ class Dispatcher:
         """Post a call; a queue that takes no calls is the handler's failure."""
         try:
             self._post_call(handler, event)
-        except Exception as error:
+        except BaseException as error:
             self._failed(handler, event, error, direct=True)
 
     def _post_call(self, handler: Callable[[Any], object], event: Any) -> None:
@@ -194,7 +202,7 @@ class Dispatcher:
                     reporter(report)
                 else:
                     self._hand_over(reporter, report)
-            except Exception:
+            except BaseException:  # sys.exit() included: this thread is everybody's
                 logger.exception("! the handler %r failed on an error", reporter)
 
     # What is delivered.
@@ -331,11 +339,10 @@ class Dispatcher:
                 self.call(handler, message)
 
     def _result(self, message: Result, item: Routed, turn: Optional[Turn]) -> None:
-        cost = self._engine.count(message)
         entry = item.completes
         if entry is not None and turn is not None:
             # Known before the handlers run: a timeout while they do can still give it out.
-            turn._answer = turn._make_answer(message, cost, self._engine.cost_usd)
+            turn._answer = turn._make_answer(message, item.spent, self._engine.cost_usd)
         for handler in self._handlers.of["result"]:
             self.call(handler, message)
         if entry is None:
@@ -354,7 +361,7 @@ class Dispatcher:
         else:
             try:
                 self._post_call(lambda _: call(), None)
-            except Exception as error:
+            except BaseException as error:
                 # Whoever waits for the turn must not wait for a queue that takes no calls.
                 logger.warning("! a call could not be posted: %s", error)
                 call()

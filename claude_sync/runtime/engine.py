@@ -22,7 +22,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable, Deque, Mapping, Optional, Set
+from typing import TYPE_CHECKING, Any, Callable, Deque, List, Mapping, Optional, Set
 
 from ..answers import Turn
 from ..errors import (
@@ -61,8 +61,6 @@ __all__ = ["Engine"]
 STEER_PATIENCE = 3.0
 # A turn of the CLI's own that is silent for so long no longer holds up a question.
 FOREIGN_PATIENCE = 30.0
-# What surely fits into a pipe that is being read; more may block, and goes to a thread.
-SMALL_WRITE = 32 * 1024
 
 CLIENT_NUMBERS = itertools.count(1)
 
@@ -107,24 +105,23 @@ class Engine:
         """The tokens they report."""
         return self.meter.usage
 
-    def count(self, message: Result) -> float:
-        """Count a result; what was spent since the one before."""
-        with self.lock:
-            return self.meter.result(message.raw)
-
     # A question is queued.
 
     def is_inherited(self) -> bool:
         """Whether this is a copy, in a forked child, of the parent's."""
         return os.getpid() != self.process_id
 
-    def check(self) -> None:
-        """Refuse a closed client, and one that was inherited by fork."""
+    def check_process(self) -> None:
+        """Refuse a client that was inherited by fork; before any lock, which nobody may hold."""
         if self.is_inherited():
             raise UsageError(
                 "this client belongs to the process that made it and cannot be used after "
                 "fork(). Make a new Client in the child."
             )
+
+    def check(self) -> None:
+        """Refuse a closed client, and one that was inherited by fork."""
+        self.check_process()
         if self.lifecycle.closing:
             raise ClientClosed()
 
@@ -134,20 +131,18 @@ class Engine:
         # Now, so that what cannot be sent is refused before anything happens.
         turn._data = encode({**message, "uuid": entry.uuid})
         self.check()
+        if turn.timeout is not None:
+            timeout = turn.timeout
+            turn._timers.append(self.timers.after(timeout, lambda: self.stopper.timed_out(turn)))
         with self.lock:
             self.queue.append(turn)
             self.open_turns.add(turn)
         try:
             self.lifecycle.ensure_begun()
         except BaseException:
-            with self.lock:
-                self.open_turns.discard(turn)
-                if turn in self.queue:
-                    self.queue.remove(turn)
+            self.unqueue(turn)
+            turn._stop_timers()
             raise
-        if turn.timeout is not None:
-            timeout = turn.timeout
-            turn._timers.append(self.timers.after(timeout, lambda: self.stopper.timed_out(turn)))
         self.send_next()
 
     def add_context(self, message: Any) -> None:
@@ -172,17 +167,13 @@ class Engine:
                 if connection.ledger.foreign_turn:
                     self.timers.after(FOREIGN_PATIENCE, self._look_after_foreign_turn)
                 return
-            large = len(self.queue[0]._data) > SMALL_WRITE
-        if large and not threading.current_thread().name.startswith(f"{self.name}-responder"):
-            self.responders.run(self.send_next)
-            return
         with connection.write_lock:
             with self.lock:
                 turn = self._take_next_locked()
             if turn is not None:
                 self.update_merging()
-                connection.write(turn._data)
-                turn._data = b""
+                data, turn._data = turn._data, b""
+                connection.write(data)
 
     def _take_next_locked(self) -> Optional[Turn]:
         """The question to write now; it counts as sent from here on."""
@@ -229,14 +220,17 @@ class Engine:
 
     def update_merging(self) -> None:
         """Text may be merged only while nobody wants every raw event."""
-        registry = self.registry()
+        if self.is_inherited():
+            return
         with self.lock:
+            # All of it under the lock: two changes at once must not undo each other.
+            registry = self.registry()
             connection = self.lifecycle.connection
             entry = connection.ledger.in_flight if connection is not None else None
-        turn = entry.owner if entry is not None else None
-        self.inbox.raw_wanted = (registry is not None and bool(registry.of["stream_event"])) or (
-            isinstance(turn, Turn) and turn._wants_raw()
-        )
+            turn = entry.owner if entry is not None else None
+            self.inbox.raw_wanted = (
+                registry is not None and bool(registry.of["stream_event"])
+            ) or (isinstance(turn, Turn) and turn._wants_raw())
 
     # A question ends.
 
@@ -261,7 +255,7 @@ class Engine:
             turn._succeed(answer)
         elif failure.error_class is TurnInterrupted and turn._stopping is not None:
             turn._fail(with_answer(turn._stopping, answer))
-        elif turn.raise_on_error:
+        elif turn.raise_on_error or turn._was_cancelled:
             turn._fail(failure.error(answer, message))
         else:
             turn._succeed(answer)
@@ -328,11 +322,13 @@ class Engine:
 
     def cancel(self, turn: Turn) -> bool:
         """Withdraw a queued question: True. Interrupt a running one: False."""
+        self.check_process()
         if self.unqueue(turn):
             turn._stop_timers()
             super(Turn, turn).cancel()
             turn.set_running_or_notify_cancel()
             return True
+        turn._was_cancelled = True
         self.stopper.stop(turn, None)
         return False
 
@@ -342,15 +338,21 @@ class Engine:
         connection = self.lifecycle.connection
         if connection is None or not connection.ready or connection.ended:
             return InterruptReceipt()
-        with self.lock:
+        running: List[Turn] = []
+
+        def mark() -> bool:
+            # When nothing else can be sent before it: what runs now is what it will hit.
             entry = connection.ledger.running()
-        turn = entry.owner if entry is not None else None
-        if isinstance(turn, Turn):
-            turn._interrupted = True
-            self.stopper.watch_stop(turn)
+            if entry is not None and isinstance(entry.owner, Turn):
+                entry.owner._interrupted = True
+                running.append(entry.owner)
+            return True
+
         fields = {"cancel_queued": True} if cancel_queued else {}
-        pending = connection.request("interrupt", fields, timeout=timeout)
+        pending = connection.request("interrupt", fields, only_if=mark)
         assert pending is not None
+        for turn in running:
+            self.stopper.watch_stop(turn)
         body = pending.wait(timeout).check("interrupt")
         return InterruptReceipt(
             tuple(body.get("still_queued") or ()), tuple(body.get("cancelled") or ()), body

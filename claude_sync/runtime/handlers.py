@@ -40,6 +40,9 @@ KINDS = (
     "close",
 )
 
+# Handlers that a program may count on, and that nothing calls yet.
+NOT_YET = ("on_permission", "on_question", "on_hook")
+
 # Kinds whose handlers see the main conversation only, unless told otherwise.
 OF_MAIN_CONVERSATION = ("text", "thinking")
 
@@ -109,6 +112,8 @@ def add_methods_of(
             continue
         if name in known:
             found[name] = method
+        elif name in NOT_YET:
+            raise UsageError(not_yet(name))
         else:
             meant = near_miss(name, known)
             if meant is not None:
@@ -125,6 +130,14 @@ def add_methods_of(
     # Only now: an object with a mistake in it registers nothing.
     for name, method in found.items():
         add(name, method)
+
+
+def not_yet(name: str) -> str:
+    """What to say about a handler that would never be called."""
+    return (
+        f"{name} is not supported by this release yet: Claude is denied whatever it would have "
+        "to ask for. Allow tools with allowed_tools=[...] or permission_mode=..."
+    )
 
 
 def near_miss(name: str, known: Iterable[str]) -> Optional[str]:

@@ -64,6 +64,8 @@ class Inbox:
         # the one thing that every delta pays for, and this does it in C.
         self._arrived: SimpleQueue[None] = SimpleQueue()
         self._batches: Deque[Tuple[List[Item], int]] = deque()
+        # The batch that is being worked off; empty when none is.
+        self._taken: List[Item] = []
         self._size = 0
         self._unfinished = 0
         self._released = False
@@ -86,34 +88,33 @@ class Inbox:
             self._unfinished += 1
 
     def take(self, timeout: Optional[float] = None) -> Optional[List[Item]]:
-        """The oldest batch; None if none came in time. Call :meth:`done` after it."""
+        """
+        The oldest batch; None if none came in time.
+
+        Whoever takes it removes from it what it has delivered, and calls :meth:`done`. What
+        is left in it then comes again: Ctrl-C, at whatever moment, loses nothing.
+        """
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             with self._changed:
+                if self._taken:
+                    return self._taken
                 if self._batches:
-                    items, size = self._batches.popleft()
-                    self._size -= size
+                    self._taken = self._batches[0][0]
+                    self._size -= self._batches.popleft()[1]
                     self._changed.notify_all()
-                    return items
+                    return self._taken
             try:
                 # May tell of a batch that was taken already: so look, and wait again.
                 self._arrived.get(timeout=None if end is None else max(0, end - time.monotonic()))
             except Empty:
                 return None
 
-    def put_back(self, items: List[Item]) -> None:
-        """The rest of a batch that was taken: to be taken next."""
-        if items:
-            with self._changed:
-                if not self._batches:
-                    self._arrived.put(None)
-                self._batches.appendleft((items, 0))
-                self._unfinished += 1
-
     def done(self) -> None:
-        """A batch that was taken is worked off."""
+        """The batch that was taken is worked off, unless something is left in it."""
         with self._changed:
-            self._unfinished -= 1
+            if not self._taken:
+                self._unfinished -= 1
 
     def is_drained(self) -> bool:
         """Whether everything that was put is worked off."""

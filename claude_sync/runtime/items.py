@@ -21,10 +21,11 @@ class Routed:
         completes: For a result: the question it answers, or None.
         bystander: For a result of nobody: the question that was waiting meanwhile.
         withdrawn: The question that will get no result, as this message says; or None.
+        spent: For a result: what was spent since the one before, in dollars.
 
     """
 
-    __slots__ = ("bystander", "completes", "entry", "raw", "withdrawn")
+    __slots__ = ("bystander", "completes", "entry", "raw", "spent", "withdrawn")
 
     def __init__(
         self,
@@ -33,12 +34,14 @@ class Routed:
         completes: Optional[Entry] = None,
         bystander: Optional[Entry] = None,
         withdrawn: Optional[Entry] = None,
+        spent: float = 0.0,
     ) -> None:
         self.raw = raw
         self.entry = entry
         self.completes = completes
         self.bystander = bystander
         self.withdrawn = withdrawn
+        self.spent = spent
 
 
 class Withdrawn:

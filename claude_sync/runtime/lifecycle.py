@@ -20,6 +20,7 @@ Decisions taken here and nowhere else:
 from __future__ import annotations
 
 import contextlib
+import copy
 import threading
 from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["Lifecycle"]
 
 CRASHES_ENOUGH = 3
+# How long a resumed CLI may take to tell what it has cost before; then it costs from here on.
+BASELINE_PATIENCE = 5.0
 
 
 class Lifecycle:
@@ -78,7 +81,7 @@ class Lifecycle:
                 if self.closing:
                     raise ClientClosed()
                 if self.gave_up is not None:
-                    raise self.gave_up
+                    raise copy.copy(self.gave_up)
                 if connection is not None and not connection.ended:
                     return connection
                 if connection is not None and engine.options.on_crash == "raise":
@@ -89,11 +92,18 @@ class Lifecycle:
 
     def ensure_begun(self) -> Connection:
         """Spawn the CLI and send the greeting, unless that is done."""
+        connection = self.connection
+        if connection is not None and connection.ready and not connection.ended:
+            return connection  # nearly always
         connection = self.open()
-        with self._engine.lock:
-            if connection.begun:
-                return connection
-            connection.begun = True
+        if connection.begun:
+            return connection
+
+        def claim() -> bool:
+            # When it is about to be written: of several threads that ask first, one greets.
+            mine, connection.begun = not connection.begun, True
+            return mine
+
         timeout = self._engine.options.start_timeout
         if timeout is not None:
             self._engine.timers.after(timeout, lambda: self._start_is_late(connection, timeout))
@@ -104,6 +114,7 @@ class Lifecycle:
                 "initialize",
                 connection.launch.initialize,
                 lambda reply: self._greeted(connection, reply),
+                only_if=claim,
             )
         return connection
 
@@ -133,8 +144,11 @@ class Lifecycle:
         engine = self._engine
         options = engine.options
         resume = engine.session_id if again and not self._lost_conversation else None
+        if self._lost_conversation:
+            options = without_conversation(options)
+        # Without an id nothing has happened yet: then the options say it again.
         launch = build_launch(
-            options if not (again and resume is None) else without_conversation(options),
+            options,
             resume=resume,
             model=self.model if again else None,
             permission_mode=self.permission_mode if again else None,
@@ -157,6 +171,7 @@ class Lifecycle:
                 self.recorder.close()
                 self.recorder = None
             raise
+        engine.timers.start()
         with engine.lock:
             self.connection = connection
             self.threads = [thread for thread in self.threads if thread.is_alive()]
@@ -224,12 +239,21 @@ class Lifecycle:
 
     def _ask_baseline(self, connection: Connection) -> None:
         def told(reply: Reply) -> None:
+            if connection.ready:
+                return
             session = reply.body.get("session")
             total = session.get("total_cost_usd") if isinstance(session, dict) else None
             with self._engine.lock:
                 self._engine.meter.new_process(total if isinstance(total, (int, float)) else None)
             self._now_ready(connection)
 
+        def unknown() -> None:
+            if not connection.ready and not connection.ended:
+                with self._engine.lock:
+                    self._engine.meter.new_process(None)
+                self._now_ready(connection)
+
+        self._engine.timers.after(BASELINE_PATIENCE, unknown)
         # If the CLI has ended meanwhile, that is noticed elsewhere.
         with contextlib.suppress(ClaudeError):
             connection.request("get_usage", {"skip_behaviors": True}, told)
@@ -252,6 +276,8 @@ class Lifecycle:
     @property
     def state(self) -> str:
         """The client's state in one word."""
+        if self._engine.is_inherited():
+            return "inherited"
         if self.closing:
             return "closed" if self.over.is_set() else "closing"
         connection = self.connection
@@ -345,7 +371,7 @@ class Lifecycle:
             engine.queue.clear()
             engine.open_turns.difference_update(queued)
         for turn in queued:
-            turn._fail(error)
+            turn._fail(copy.copy(error))  # each its own: raising adds to the traceback
 
 
 def conversation_is_missing(connection: Connection) -> bool:

@@ -39,6 +39,10 @@ WINDOWS = sys.platform == "win32"
 
 # One read brings hundreds of messages at full speed, and returns at once with fewer.
 CHUNK = 256 * 1024
+# What a pipe takes in one go, on Windows, where it cannot be asked.
+SURE_TO_FIT = 4096
+# How long a write waits for room before it sees whether the input was closed meanwhile.
+LOOK_AGAIN = 0.1
 # How long the CLI may take to save its transcript after the end of its input.
 GRACE = 5.0
 # How long it may take to act on a request to terminate.
@@ -103,19 +107,43 @@ class ProcessTransport(Transport):
         for descriptor in (its_input, its_output, its_errors):
             os.close(descriptor)
         self._process = process
+        if not WINDOWS:
+            os.set_blocking(our_output, False)
         self._input = our_output
         self._output = Output(our_input, process, self._stop)
         self._errors = Output(our_errors, process, self._stop)
 
     def write(self, data: bytes) -> None:
-        """Write all of *data*; a pipe takes large data in portions."""
+        """Write all of *data*, in portions, as the child reads them."""
         view = memoryview(data)
         while view:
-            descriptor = self._input
-            if descriptor is None:
-                raise BrokenPipeError("the input of the CLI is closed")
-            written = os.write(descriptor, view)
-            view = view[written:]
+            taken = self.write_now(view)
+            view = view[taken:]
+            if not taken:
+                self._wait_until_writable()
+
+    def write_now(self, data: Any) -> int:
+        """Write what the pipe takes without waiting; see :class:`Transport`."""
+        descriptor = self._input
+        if descriptor is None:
+            raise BrokenPipeError("the input of the CLI is closed")
+        if WINDOWS and len(data) > SURE_TO_FIT:
+            # Pipes cannot be told not to wait there; in portions, the end comes through.
+            data = data[:SURE_TO_FIT]
+        try:
+            return os.write(descriptor, data)
+        except BlockingIOError:
+            return 0
+
+    def _wait_until_writable(self) -> None:
+        """Wait a moment for the child to read; not longer, as its input may be closed."""
+        descriptor = self._input
+        if descriptor is not None and not WINDOWS:
+            import select
+
+            room = select.poll()
+            room.register(descriptor, select.POLLOUT | select.POLLERR)
+            room.poll(1000 * LOOK_AGAIN)
 
     def read(self) -> bytes:
         """The next portion of stdout; b"" at its end."""

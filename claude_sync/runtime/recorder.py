@@ -18,7 +18,7 @@ from typing import Any, Dict, Optional
 from ..errors import UsageError
 from ..log import logger
 from ..protocol.codec import decode, encode
-from .redaction import redact_text
+from .redaction import redact_message, redact_text
 
 __all__ = ["Recorder"]
 
@@ -65,17 +65,14 @@ class Recorder:
 
     def _write(self, direction: str, line: bytes) -> None:
         record: Dict[str, Any] = {"dir": direction, "t": round(time.monotonic() - self._start, 3)}
-        redacted = redact_text(line.decode("utf-8", "replace"))
-        message = decode(redacted.encode("utf-8", "replace"))
-        if message is None:
-            record["raw"] = redacted
-        else:
-            record["msg"] = message
+        message = decode(line)
         try:
-            data = encode(record)
-        except UsageError:  # nested too deeply, or a number that JSON does not have
-            del record["msg"]
-            data = encode({**record, "raw": redacted})
+            # First read, then redacted: in the text of JSON, quotes and escapes hide secrets.
+            data = encode({**record, "msg": redact_message(message)}) if message else b""
+        except (UsageError, RecursionError):  # nested too deeply, or a number JSON does not have
+            data = b""
+        if not data:
+            data = encode({**record, "raw": redact_text(line.decode("utf-8", "replace"))})
         try:
             with self._lock:
                 if self._file is not None:

@@ -9,9 +9,9 @@ much is hidden than too little.
 from __future__ import annotations
 
 import re
-from typing import List, Sequence
+from typing import Any, List, Sequence
 
-__all__ = ["redact_argv", "redact_text"]
+__all__ = ["redact_argv", "redact_message", "redact_text"]
 
 HIDDEN = "***"
 
@@ -35,12 +35,18 @@ PATTERNS = (
     ),
     # API_KEY=abc, --api-key=abc, api-key: abc
     (
-        re.compile(rf"({SECRET}\s*[=:]\s*)(?!(?:Bearer|Basic)\s)[^\s\"',;&]+", re.IGNORECASE),
-        rf"\1{HIDDEN}",
+        re.compile(
+            rf"({SECRET}\s*[=:]\s*)(\\*[\"'])?(?!(?:Bearer|Basic)\s)[^\s\"',;&\\]+",
+            re.IGNORECASE,
+        ),
+        rf"\1\2{HIDDEN}",
     ),
     # https://user:password@host
     (re.compile(r"(://[^\s/:@]+:)[^\s/@]+@"), rf"\1{HIDDEN}@"),
 )
+
+SECRET_NAME = re.compile(rf"{SECRET}$", re.IGNORECASE)
+HOLDERS = ("env", "headers", "environment")
 
 # Their values may be JSON with secrets in places that no pattern knows.
 FLAGS_WITH_JSON = ("--settings", "--mcp-config", "--managed-settings", "--agents")
@@ -52,6 +58,27 @@ def redact_text(text: str) -> str:
     for pattern, replacement in PATTERNS:
         text = pattern.sub(replacement, text)
     return text
+
+
+def redact_message(value: Any) -> Any:
+    """A copy of a JSON value without the secrets in it, by the names and by the texts."""
+    if isinstance(value, str):
+        return redact_text(value)
+    if isinstance(value, dict):
+        return {key: redact_field(str(key), item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [redact_message(item) for item in value]
+    return value
+
+
+def redact_field(key: str, value: Any) -> Any:
+    """The value of one field of a JSON object, as far as it can be shown."""
+    if key.lower() in HOLDERS and isinstance(value, dict):
+        # Variables and headers may be secret whatever they are called.
+        return dict.fromkeys(value, HIDDEN)
+    if isinstance(value, str) and SECRET_NAME.search(key):
+        return HIDDEN
+    return redact_message(value)
 
 
 def redact_argv(argv: Sequence[str]) -> List[str]:

@@ -52,6 +52,11 @@ class Responders:
                 return
             self._threads.append(thread)
 
+    def threads(self) -> List[threading.Thread]:
+        """The threads that were started."""
+        with self._changed:
+            return list(self._threads)
+
     def stop(self) -> List[threading.Thread]:
         """Take no more tasks; let the threads end; return them for joining."""
         with self._changed:

@@ -12,10 +12,11 @@ then is the next question sent. Decisions taken here and nowhere else:
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
-from ..errors import AskTimeout
+from ..errors import AskTimeout, ClaudeError
 
 if TYPE_CHECKING:
     from ..answers import Answer, Turn
@@ -39,7 +40,9 @@ class Stopper:
         """Interrupt a turn; *reason* is raised when it has ended. False if it does not run."""
         with self._engine.lock:
             connection = self._engine.lifecycle.connection
-            if connection is None or connection.ledger.running() is not turn._entry:
+            if connection is None or turn._entry is None:
+                return False
+            if connection.ledger.running() is not turn._entry:
                 return False
             turn._interrupted = True
             turn._stopping = turn._stopping or reason
@@ -51,11 +54,12 @@ class Stopper:
         connection = self._engine.lifecycle.connection
         if connection is not None and not connection.ended:
             # Decided when it is its turn to be written: it must never hit the next question.
-            connection.request(
-                "interrupt",
-                {"cancel_queued": True},
-                only_if=lambda: connection.ledger.running() is turn._entry,
-            )
+            with contextlib.suppress(ClaudeError):  # it has ended meanwhile
+                connection.request(
+                    "interrupt",
+                    {"cancel_queued": True},
+                    only_if=lambda: connection.ledger.running() is turn._entry,
+                )
 
     def watch_stop(self, turn: Turn) -> None:
         """Interrupt again, because the first may have come too early; then end it by force."""

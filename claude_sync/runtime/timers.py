@@ -8,14 +8,19 @@ deadline and stopped with the client.
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import threading
 import time
+from queue import Empty, SimpleQueue
 from typing import Callable, List, Optional, Tuple
 
 from ..log import logger
 
 __all__ = ["Timer", "Timers"]
+
+# More than anybody waits, and less than the system can be asked to.
+LONGEST_DELAY = 1e7
 
 
 class Timer:
@@ -42,22 +47,20 @@ class Timers:
 
     def __init__(self, owner: str) -> None:
         self._owner = owner
-        # Guards the heap; notified when a deadline is added or everything ends.
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()  # guards everything but _urgent
         self._heap: List[Tuple[float, int, Timer]] = []
         self._count = 0
         self._thread: Optional[threading.Thread] = None
         self._stopped = False
+        self._urgent: Optional[Callable[[], None]] = None
+        # Wakes up the thread. Unlike a condition it may be used while the garbage
+        # collector interrupts, on any thread, whatever locks that thread holds.
+        self._woken: SimpleQueue[None] = SimpleQueue()
 
-    def after(self, delay: float, callback: Callable[[], None]) -> Timer:
-        """Call *callback* in *delay* seconds, on the timer thread."""
-        timer = Timer(callback)
-        with self._changed:
-            if self._stopped:
-                return timer
-            self._count += 1
-            heapq.heappush(self._heap, (time.monotonic() + delay, self._count, timer))
-            if self._thread is None:
+    def start(self) -> None:
+        """Start the thread, so that :meth:`run_soon` finds one."""
+        with self._lock:
+            if self._thread is None and not self._stopped:
                 # Daemon: a program that forgets close() must still be able to exit.
                 self._thread = threading.Thread(
                     target=self._run, name=f"{self._owner}-timer", daemon=True
@@ -66,36 +69,58 @@ class Timers:
                     self._thread.start()
                 except RuntimeError:  # the interpreter is shutting down
                     self._thread = None
-            self._changed.notify()
+
+    def after(self, delay: float, callback: Callable[[], None]) -> Timer:
+        """Call *callback* in *delay* seconds, on the timer thread."""
+        timer = Timer(callback)
+        with self._lock:
+            if self._stopped:
+                return timer
+            self._count += 1
+            due = time.monotonic() + min(delay, LONGEST_DELAY)
+            heapq.heappush(self._heap, (due, self._count, timer))
+        self.start()
+        self._woken.put(None)
         return timer
+
+    def run_soon(self, callback: Callable[[], None]) -> None:
+        """Call *callback* on the timer thread at once. Takes no lock: for finalizers."""
+        self._urgent = callback
+        self._woken.put(None)
 
     def stop(self) -> Optional[threading.Thread]:
         """End the thread; return it for joining."""
-        with self._changed:
+        with self._lock:
             self._stopped = True
             self._heap.clear()
-            self._changed.notify()
-            return self._thread
+        self._woken.put(None)
+        return self._thread
+
+    def thread(self) -> Optional[threading.Thread]:
+        """The thread, if it was started."""
+        return self._thread
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                timer = self._next_due()
-            if timer is None:
-                return
+        while not self._stopped:
             try:
-                timer.fire()
+                wait = self._fire_what_is_due()
             except Exception:
                 logger.exception("! a deadline of %s failed", self._owner)
-
-    def _next_due(self) -> Optional[Timer]:
-        """Wait for the next deadline; None when everything ends."""
-        while not self._stopped:
-            if not self._heap:
-                self._changed.wait()
                 continue
-            due = self._heap[0][0] - time.monotonic()
-            if due <= 0:
-                return heapq.heappop(self._heap)[2]
-            self._changed.wait(due)
-        return None
+            with contextlib.suppress(Empty):
+                self._woken.get(timeout=wait)
+
+    def _fire_what_is_due(self) -> Optional[float]:
+        """Call whatever is due; how long until the next, or None."""
+        urgent, self._urgent = self._urgent, None
+        if urgent is not None:
+            urgent()
+        while True:
+            with self._lock:
+                if not self._heap:
+                    return None
+                wait = self._heap[0][0] - time.monotonic()
+                if wait > 0:
+                    return wait
+                timer = heapq.heappop(self._heap)[2]
+            timer.fire()

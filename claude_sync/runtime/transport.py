@@ -41,6 +41,16 @@ class Transport:
         """Send *data*, which is one or more whole lines. Raise OSError if nobody reads."""
         raise NotImplementedError
 
+    def write_now(self, data: bytes) -> int:
+        """
+        Send as much of *data* as can be sent without waiting; how many bytes that was.
+
+        The rest is passed to :meth:`write`, on another thread. A transport whose write()
+        never waits can leave this as it is.
+        """
+        self.write(data)
+        return len(data)
+
     def read(self) -> bytes:
         """Wait for more output and return it, in any portions; b"" once, at the end."""
         raise NotImplementedError

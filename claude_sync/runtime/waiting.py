@@ -23,7 +23,9 @@ class Deadline:
     __slots__ = ("_end",)
 
     def __init__(self, timeout: Optional[float]) -> None:
-        self._end = None if timeout is None else time.monotonic() + timeout
+        # More than the system can wait for is for ever.
+        endless = timeout is None or timeout > threading.TIMEOUT_MAX / 2
+        self._end = None if timeout is None or endless else time.monotonic() + timeout
 
     def left(self) -> Optional[float]:
         """Seconds until the end, never below zero; None without an end."""

@@ -69,6 +69,7 @@ def test_each_ending_has_its_error(raw, error_class):
         ("overloaded", errors.Overloaded, None),
         ("model_not_found", errors.ApiError, 404),
         ("billing_error", errors.ApiError, None),
+        ("server_error", errors.ApiError, None),
         ("unknown", errors.ExecutionError, None),
     ],
 )
@@ -78,6 +79,14 @@ def test_the_assistant_message_tells_the_cause(said, error_class, status):
     assert failure.error_class is error_class
     if error_class is errors.ApiError:
         assert failure.status == status
+
+
+def test_an_overload_that_is_called_a_server_error_is_an_overload():
+    """The status says more than the name that some CLIs give it."""
+    failure = failure_of(
+        ended(is_error=True, result="no", api_error_status=529), assistant_error="server_error"
+    )
+    assert failure.error_class is errors.Overloaded
 
 
 def test_an_interrupted_turn_is_one_however_it_is_marked():

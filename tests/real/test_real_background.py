@@ -32,9 +32,9 @@ def script_agent(model, name, gate):
 
 def script_notification(model, name, content, **settings):
     """What the model says when the agent reports."""
-    return model.when(
-        lambda request: name in request.text, kind="notification"
-    ).reply(content, **settings)
+    return model.when(lambda request: name in request.text, kind="notification").reply(
+        content, **settings
+    )
 
 
 def is_notification(result):

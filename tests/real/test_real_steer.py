@@ -81,22 +81,32 @@ def test_a_steer_needs_a_turn(chat):
     assert chat.ask("still fine", timeout=60) == "echo: still fine"
 
 
-def test_context_is_seen_and_not_answered(client_of, cli, model, listen):
-    """add_context() reaches the model with the next question; old CLIs refuse it."""
-    client = client_of()
-    if not cli.is_new:
-        with pytest.raises(claude_sync.UnsupportedByCli, match="Update"):
-            client.add_context("the sky is green")
-        assert client.ask("a question", timeout=60) == "echo: a question"
-        assert "sky" not in str(model.conversation[-1].messages)
-        return
-    client.add_context("the sky is green")
-    answer = client.ask("what colour is the sky?", timeout=60)
-    assert answer.endswith("what colour is the sky?")
+def test_context_is_seen_and_not_answered(chat, new_cli, model):
+    """add_context() reaches the model with the next question, and has no answer."""
+    chat.add_context("the sky is green")
+    assert chat.ask("what colour is the sky?", timeout=60).endswith("what colour is the sky?")
     assert "the sky is green" in str(model.wait_for_request("what colour").messages)
-    client.add_context("the sea is red")
-    client.add_context("the sun is blue")
-    client.ask("and the sea?", timeout=60)
+    chat.add_context("the sea is red")
+    chat.add_context("the sun is blue")
+    chat.ask("and the sea?", timeout=60)
     seen = str(model.wait_for_request("and the sea").messages)
     assert "the sea is red" in seen and "the sun is blue" in seen
-    assert client.ask("last", timeout=60) == "echo: last"
+    assert chat.ask("last", timeout=60) == "echo: last"
+
+
+def test_context_is_refused_for_old_clis(chat, cli, model):
+    """They would answer it as a question; the error tells to update."""
+    if cli.is_new:
+        pytest.skip("it knows context")
+    with pytest.raises(claude_sync.UnsupportedByCli, match="Update"):
+        chat.add_context("the sky is green")
+    assert chat.ask("a question", timeout=60) == "echo: a question"
+    assert "sky" not in str(model.wait_for_request("a question").messages)
+
+
+def test_context_may_come_first(client_of, new_cli, model):
+    """add_context() starts the CLI like any question."""
+    client = client_of()
+    client.add_context("the grass is blue")
+    assert client.ask("what about grass?", timeout=60).endswith("what about grass?")
+    assert "the grass is blue" in str(model.wait_for_request("what about grass?").messages)

@@ -45,21 +45,6 @@ def test_what_cannot_be_sent_is_refused_before_it_is_queued(client, cli):
     assert not client._engine.open_turns
 
 
-def test_a_large_question_is_written_by_another_thread(client, cli, monkeypatch):
-    """A write that may block is not done on the caller's thread."""
-    names = []
-    write = cli.write
-    monkeypatch.setattr(
-        cli, "write", lambda data: (names.append(threading.current_thread().name), write(data))
-    )
-    turn = client.submit("x" * (engine_module.SMALL_WRITE + 1))
-    user = cli.expect("user")
-    assert len(user["message"]["content"]) == engine_module.SMALL_WRITE + 1
-    cli.answer("Hello", to=user)
-    assert turn.result(PATIENCE) == "Hello"
-    assert names[0].startswith(f"{client.name}-responder")
-
-
 def test_a_turn_without_a_result_is_an_error(client, cli):
     """A CLI that goes idle without a result for the question does not leave it waiting."""
     turn = client.submit("hi")

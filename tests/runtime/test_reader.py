@@ -65,6 +65,8 @@ def items_of(inbox):
         if batch is None:
             return items
         items += batch
+        batch.clear()
+        inbox.done()
 
 
 def run_reader(*portions):
@@ -232,7 +234,10 @@ def test_a_full_inbox_makes_the_reader_pause(monkeypatch):
         if connection.paused:
             break
         pause.wait(0.001)
-    assert inbox.take(PATIENCE) == [("routed", "a")]
+    batch = inbox.take(PATIENCE)
+    assert batch == [("routed", "a")]
+    batch.clear()
+    inbox.done()
     assert inbox.take(PATIENCE) == [("routed", "b")]
     thread.join(PATIENCE)
     assert not thread.is_alive()

@@ -11,6 +11,9 @@ from claude_sync.testing import ScriptedCli, builders
 FOREIGN = {"kind": "task-notification"}
 
 
+NEW_ONLY = pytest.mark.parametrize("cli", ["new"], indirect=True)
+
+
 @pytest.fixture(params=["new", "old"])
 def cli(request):
     """A CLI of either style."""
@@ -103,10 +106,9 @@ def test_late_result_of_an_interrupted_turn(cli, client):
     assert turn.result(PATIENCE) == "second"
 
 
+@NEW_ONLY  # old CLIs name no uuids
 def test_late_result_while_the_next_question_waits(client, cli):
     """A CLI that names uuids cannot answer a question with the result of the one before."""
-    if cli.style == "old":
-        pytest.skip("old CLIs name no uuids")
     results = heard_by(client)
     turn = client.submit("one")
     first = cli.answer("first")
@@ -244,10 +246,9 @@ def test_context_on_an_old_cli():
         assert turn.result(PATIENCE) == "Hello"
 
 
+@NEW_ONLY  # old CLIs have no context
 def test_context_answers_nobody(client, cli):
     """The result of a piece of context completes no question."""
-    if cli.style == "old":
-        pytest.skip("old CLIs have no context")
     results = heard_by(client)
     client.add_context("by the way")
     turn = client.submit("hi")
@@ -259,10 +260,9 @@ def test_context_answers_nobody(client, cli):
     assert turn.result(PATIENCE) == "Hello"
 
 
+@NEW_ONLY  # old CLIs tell nothing of their tasks
 def test_wait_idle_waits_for_background_agents(client, cli):
     """wait_idle() returns when the background agent of the session has ended, not before."""
-    if cli.style == "old":
-        pytest.skip("old CLIs tell nothing of their tasks")
     started = threading.Event()
     client.on_task(lambda _: started.set())
     cli.say(builders.task_started("t1"))

@@ -9,6 +9,8 @@ Nothing of this needs an account or a network. Where the CLIs are looked for:
 * ``CLAUDE_SYNC_TEST_BUNDLED``: the executable of the newest CLI, by default the one
   inside an installed ``claude-agent-sdk``.
 
+* ``CLAUDE_SYNC_TEST_VERSIONS``: which of them to test, separated by commas; all by default.
+
 A CLI that is missing skips its tests; where ``CI`` is ``true`` it fails them.
 
 Starting a CLI takes seconds, so there are two kinds of client here: ``chat`` is shared
@@ -91,7 +93,23 @@ def cli_path(version):
     return root / version / "node_modules" / ".bin" / "claude"
 
 
-@pytest.fixture(scope="module", params=[*VERSIONS, BUNDLED])
+def pytest_generate_tests(metafunc):
+    """Run a test with every CLI it is about; nothing is generated only to be skipped."""
+    if "cli" not in metafunc.fixturenames:
+        return
+    if "new_cli" in metafunc.fixturenames:
+        versions = [BUNDLED]
+    elif "old_cli" in metafunc.fixturenames:
+        versions = list(VERSIONS)
+    else:
+        versions = [*VERSIONS, BUNDLED]
+    wanted = os.environ.get("CLAUDE_SYNC_TEST_VERSIONS")
+    if wanted:
+        versions = [version for version in versions if version in wanted.split(",")]
+    metafunc.parametrize("cli", versions, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
 def cli(request):
     """Each CLI in turn."""
     version = request.param
@@ -107,8 +125,12 @@ def cli(request):
 @pytest.fixture
 def new_cli(cli):
     """The newest CLI: for what older ones cannot do, and for what one of them is enough."""
-    if not cli.is_new:
-        pytest.skip("for the newest CLI only")
+    return cli
+
+
+@pytest.fixture
+def old_cli(cli):
+    """Each of the older CLIs: for what only they do not know."""
     return cli
 
 

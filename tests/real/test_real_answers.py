@@ -20,10 +20,10 @@ def test_it_answers(chat, model):
     assert chat.state == "idle"
 
 
-def test_the_module_function_opens_asks_and_closes(cli, model, home, tmp_path):
+def test_the_module_function_opens_asks_and_closes(new_cli, model, home, tmp_path):
     """claude_sync.ask() needs nothing but a question."""
     answer = claude_sync.ask(
-        "one question", cli=cli.path, cwd=tmp_path, env=model.environment(home), timeout=90
+        "one question", cli=new_cli.path, cwd=tmp_path, env=model.environment(home), timeout=90
     )
     assert answer == "echo: one question"
 

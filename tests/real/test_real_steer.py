@@ -94,10 +94,8 @@ def test_context_is_seen_and_not_answered(chat, new_cli, model):
     assert chat.ask("last", timeout=60) == "echo: last"
 
 
-def test_context_is_refused_for_old_clis(chat, cli, model):
+def test_context_is_refused_for_old_clis(chat, old_cli, model):
     """They would answer it as a question; the error tells to update."""
-    if cli.is_new:
-        pytest.skip("it knows context")
     with pytest.raises(claude_sync.UnsupportedByCli, match="Update"):
         chat.add_context("the sky is green")
     assert chat.ask("a question", timeout=60) == "echo: a question"

@@ -43,11 +43,11 @@ def test_silence_has_its_own_limit(chat, model):
     """idle_timeout ends a turn whose CLI says nothing; one that works is let be."""
     model.when("say nothing").reply("", gate=threading.Event())
     with pytest.raises(claude_sync.AskTimeout) as caught:
-        chat.ask("say nothing", idle_timeout=1.5)
+        chat.ask("say nothing", idle_timeout=0.8)
     assert caught.value.idle
     assert "idle_timeout" in str(caught.value)
-    model.when("say it slowly").reply(text("word " * 8, pieces=8, delay=0.3))
-    assert chat.ask("say it slowly", idle_timeout=1.5).split() == ["word"] * 8
+    model.when("say it slowly").reply(text("word " * 8, pieces=8, delay=0.15))
+    assert chat.ask("say it slowly", idle_timeout=0.8).split() == ["word"] * 8
 
 
 def test_looking_does_not_interrupt(chat, model):

@@ -70,22 +70,22 @@ class Closer:
         if engine.is_inherited():
             # The parent's to close; and a thread that does not exist here may hold a lock.
             return
+        wait = wait and not engine.dispatcher.is_dispatching() and not self._is_own_thread()
         with engine.lock:
             first = not lifecycle.closing
             lifecycle.closing = True
-        wait = wait and not engine.dispatcher.is_dispatching() and not self._is_own_thread()
         if not first:
             if wait:
                 self._done.wait(timeout)
             return
-        self._reason = reason
-        with engine.changed:
-            engine.changed.notify_all()
-        if not wait:
-            self._close_in_background(timeout)
-            return
         try:
-            self._close(timeout, may_deliver=True)
+            self._reason = reason
+            with engine.changed:
+                engine.changed.notify_all()
+            if wait:
+                self._close(timeout, may_deliver=True)
+            else:
+                self._close_in_background(timeout)
         except BaseException:
             # Ctrl-C: the caller goes on, and what is left is ended without more patience.
             if lifecycle.connection is not None:
@@ -146,12 +146,13 @@ class Closer:
         engine.dispatcher.release()
         if connection is not None and not connection.ended:
             self._interrupt(connection, deadline)
-            left = deadline.left()
-            assert left is not None
-            connection.shut_down(max(0.1, left - JOINING_TIME))
         else:
             # No end of a stream will tell the dispatcher that this is the end.
             engine.inbox.put([self.finish])
+        if connection is not None:
+            left = deadline.left()
+            assert left is not None
+            connection.shut_down(max(0.1, left - JOINING_TIME))
         if engine.delivery.by_waiters and may_deliver:
             while not lifecycle.over.is_set() and not deadline.is_over():
                 engine.delivery.process(deadline.slice())

@@ -112,7 +112,8 @@ class Connection:
         self.stderr_tail: Deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self.last_activity = time.monotonic()
         self.paused = False
-        # The greeting was sent; it was answered; and what the answer was.
+        # The greeting is to be sent; it was sent; it was answered; and what the answer was.
+        self.is_starting = False
         self.begun = False
         self.ready = False
         self.greeting: Mapping[str, Any] = {}
@@ -123,6 +124,8 @@ class Connection:
         self.ended_because: Optional[str] = None
         self.error: Optional[Exception] = None
         self.ended = False
+        # Takes what the reader has read.
+        self.deliver = engine.delivery.put
         self.stderr_thread = StderrThread(self, engine.inbox, engine.name)
         self.reader_thread = ReaderThread(self, engine.inbox, engine.name)
         self._shutting_down = threading.Lock()  # held by whoever closes the transport
@@ -131,17 +134,19 @@ class Connection:
     def start(self) -> None:
         """Start the transport, then the threads that read from it."""
         self.transport.start(self.launch)
-        try:
-            # Last, because from here on messages arrive.
-            self.stderr_thread.start()
-            self.reader_thread.start()
-        except BaseException:  # no more threads to be had, or Ctrl-C
-            self.transport.kill()
-            self.transport.close(EXIT_PATIENCE)
-            if self.stderr_thread.ident is not None:
-                self.stderr_thread.join(EXIT_PATIENCE)
-            self.transport.free()
-            raise
+        # Last, because from here on messages arrive.
+        self.stderr_thread.start()
+        self.reader_thread.start()
+
+    def give_up_start(self) -> None:
+        """Starting failed half-way (no thread to be had, Ctrl-C): end what there is of it."""
+        self.transport.kill()
+        if self.reader_thread.ident is not None:
+            return  # it sees the end, and clears away
+        self.transport.close(EXIT_PATIENCE)
+        if self.stderr_thread.ident is not None:
+            self.stderr_thread.join(EXIT_PATIENCE)
+        self.transport.free()
 
     def knows_context(self) -> bool:
         """Whether this CLI takes messages that ask for no answer; old ones answer them."""

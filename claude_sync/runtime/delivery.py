@@ -39,7 +39,7 @@ class Delivery:
         dispatcher = self._engine.dispatcher
         if dispatcher.is_dispatching():
             raise CalledFromHandler(method)
-        if threading.current_thread() in dispatcher.posted_threads:
+        if dispatcher.posted_threads and threading.current_thread() in dispatcher.posted_threads:
             raise UsageError(
                 f"{method}() would freeze this thread, which runs the handlers (it is the user "
                 "interface's, probably). Call submit() and act in on_result."
@@ -121,12 +121,35 @@ class Delivery:
         waiting = len(batch)
         try:
             part = self._part_for(turn, batch) if self._by_caller else None
-            self._engine.dispatcher.process(batch, part)
+            with self._turn_lock:
+                self._engine.dispatcher.process(batch, part)
         finally:
-            self._engine.inbox.done()
             with self._engine.changed:
                 self._engine.changed.notify_all()
         return waiting - len(batch)
+
+    def put(self, items: List[Any], size: int) -> None:
+        """
+        Take what the reader has read: into the inbox, for whoever delivers.
+
+        A client without handlers, as a plain script has it, has nothing of the program's
+        to call. Then the reader completes the turn itself, which saves a change of threads.
+        """
+        engine = self._engine
+        inbox, dispatcher = engine.inbox, engine.dispatcher
+        if not items:
+            return
+        unheard = not self.by_waiters and dispatcher.is_unheard() and inbox.is_drained()
+        if unheard and self._turn_lock.acquire(blocking=False):
+            try:
+                # Looked at again: only now nobody else can begin to deliver something older.
+                if inbox.is_drained():
+                    dispatcher.process_unheard(items)
+            finally:
+                self._turn_lock.release()
+            with engine.changed:
+                engine.changed.notify_all()
+        inbox.put(items, size)  # what is left: nearly always all of it, or nothing
 
     def process(self, timeout: Optional[float]) -> int:
         """Deliver what has arrived, on this thread; wait up to *timeout* for a first batch."""

@@ -72,6 +72,11 @@ class Dispatcher:
         # What a handler raised that must reach the thread which delivers.
         self._leaving: Optional[BaseException] = None
 
+    def is_unheard(self) -> bool:
+        """Whether there is no handler at all, and nowhere else that calls are posted to."""
+        registry = self._engine.registry()
+        return self._post is None and (registry is None or registry.is_empty)
+
     def is_dispatching(self) -> bool:
         """Whether the calling thread is inside a handler."""
         return getattr(self._dispatching, "depth", 0) > 0
@@ -83,14 +88,34 @@ class Dispatcher:
         One thread at a time. A piece of a stream counts as delivered when it is looked
         at, anything else when its handlers have run: what Ctrl-C interrupts comes again.
         """
-        from ..protocol.parsing import parse
-
-        self._parse = parse
         local = self._dispatching
         local.depth = getattr(local, "depth", 0) + 1
         # A snapshot would miss handlers added by handlers: the registry is looked at live,
         # and held only for the length of a batch, so that its client can be collected.
         self._handlers = self._engine.registry() or NO_HANDLERS
+        try:
+            self._process(batch, count)
+        finally:
+            self._handlers = NO_HANDLERS
+            local.depth -= 1
+        leaving, self._leaving = self._leaving, None
+        if leaving is not None:
+            raise leaving
+
+    def process_unheard(self, batch: List[Any]) -> None:
+        """
+        Deliver a batch of a client that has no handlers: nothing of the program's is called.
+
+        A done-callback of a turn is no exception: it is put into the inbox, because this
+        thread does not count as one that dispatches.
+        """
+        self._handlers = NO_HANDLERS
+        self._process(batch, None)
+
+    def _process(self, batch: List[Any], count: Optional[int]) -> None:
+        from ..protocol.parsing import parse
+
+        self._parse = parse
         delivered = 0
         try:
             for item in batch if count is None else batch[:count]:
@@ -108,11 +133,6 @@ class Dispatcher:
                     break
         finally:
             del batch[:delivered]
-            self._handlers = NO_HANDLERS
-            local.depth -= 1
-        leaving, self._leaving = self._leaving, None
-        if leaving is not None:
-            raise leaving
 
     def call(self, handler: Callable[[Any], object], event: Any) -> None:
         """Call a handler, or have it called; its failure is nobody else's."""

@@ -60,6 +60,8 @@ class HandlerRegistry:
         self._lock = threading.Lock()
         # Called after every change.
         self.on_change: Callable[[], None] = lambda: None
+        # Whether no handler is registered for anything.
+        self.is_empty = True
         self.of: Dict[str, Tuple[Handler, ...]] = dict.fromkeys(KINDS, ())
         # The handlers of text and thinking that want to hear subagents too.
         self.of_subagents: Dict[str, Tuple[Handler, ...]] = dict.fromkeys(OF_MAIN_CONVERSATION, ())
@@ -73,6 +75,7 @@ class HandlerRegistry:
             )
         with self._lock:
             self.of = {**self.of, kind: (*self.of[kind], handler)}
+            self.is_empty = False
             if subagents:
                 hearing = (*self.of_subagents[kind], handler)
                 self.of_subagents = {**self.of_subagents, kind: hearing}
@@ -84,6 +87,7 @@ class HandlerRegistry:
         with self._lock:
             self.of = without(self.of, handler)
             self.of_subagents = without(self.of_subagents, handler)
+            self.is_empty = not any(self.of.values())
         self.on_change()
 
 

@@ -67,7 +67,6 @@ class Inbox:
         # The batch that is being worked off; empty when none is.
         self._taken: List[Item] = []
         self._size = 0
-        self._unfinished = 0
         self._released = False
         # Set by whoever wants every raw stream event: merging is off then.
         self.raw_wanted = False
@@ -85,14 +84,13 @@ class Inbox:
                 self._arrived.put(None)
             self._batches.append((items, size))
             self._size += size
-            self._unfinished += 1
 
     def take(self, timeout: Optional[float] = None) -> Optional[List[Item]]:
         """
         The oldest batch; None if none came in time.
 
-        Whoever takes it removes from it what it has delivered, and calls :meth:`done`. What
-        is left in it then comes again: Ctrl-C, at whatever moment, loses nothing.
+        Whoever takes it removes from it what it has delivered. What is left in it comes
+        again: Ctrl-C, at whatever moment, loses nothing.
         """
         end = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -110,15 +108,10 @@ class Inbox:
             except Empty:
                 return None
 
-    def done(self) -> None:
-        """The batch that was taken is worked off, unless something is left in it."""
-        with self._changed:
-            if not self._taken:
-                self._unfinished -= 1
-
     def is_drained(self) -> bool:
         """Whether everything that was put is worked off."""
-        return self._unfinished == 0
+        with self._changed:
+            return not self._batches and not self._taken
 
     def wait_for_room(self, must_read: Callable[[], object]) -> None:
         """Pause while too much waits; not while *must_read* says that a reply is due."""

@@ -107,15 +107,21 @@ class Lifecycle:
         timeout = self._engine.options.start_timeout
         if timeout is not None:
             self._engine.timers.after(timeout, lambda: self._start_is_late(connection, timeout))
-        # If it is gone already, its end is on the way to the dispatcher, which decides what
-        # becomes of the queue.
-        with contextlib.suppress(CliFailed, ClientClosed):
-            connection.request(
-                "initialize",
-                connection.launch.initialize,
-                lambda reply: self._greeted(connection, reply),
-                only_if=claim,
-            )
+
+        def greet() -> None:
+            # If it is gone already, its end is on the way to the dispatcher, which decides
+            # what becomes of the queue.
+            with contextlib.suppress(CliFailed, ClientClosed):
+                connection.request(
+                    "initialize",
+                    connection.launch.initialize,
+                    lambda reply: self._greeted(connection, reply),
+                    only_if=claim,
+                )
+
+        # On another thread, which Ctrl-C does not reach: it must be done once and whole.
+        self._engine.responders.run(greet)
+        connection.is_starting = True
         return connection
 
     def ensure_ready(self, method: str, timeout: Optional[float] = None) -> Connection:
@@ -155,6 +161,7 @@ class Lifecycle:
             budget_left=self._budget_left() if again else None,
         )
         self._resuming = resume
+        connection: Optional[Connection] = None
         try:
             if options.record is not None and self.recorder is None:
                 from .recorder import Recorder
@@ -164,14 +171,16 @@ class Lifecycle:
             with engine.lock:
                 engine.meter.new_process()
             connection.start()
+            engine.timers.start()
         except BaseException:
+            if connection is not None:
+                connection.give_up_start()
             launch.remove_temporary_files()
             if self.recorder is not None and self.connection is None:
                 # Nobody closes a client that could not be opened.
                 self.recorder.close()
                 self.recorder = None
             raise
-        engine.timers.start()
         with engine.lock:
             self.connection = connection
             self.threads = [thread for thread in self.threads if thread.is_alive()]
@@ -286,7 +295,7 @@ class Lifecycle:
         if connection.ended:
             return "crashed"
         if not connection.ready:
-            return "starting" if connection.begun else "open"
+            return "starting" if connection.is_starting else "open"
         with self._engine.lock:
             busy = connection.ledger.in_flight is not None or connection.ledger.foreign_turn
         return "busy" if busy else "idle"

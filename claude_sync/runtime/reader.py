@@ -62,12 +62,13 @@ class ReaderThread(threading.Thread):
         connection = self._connection
         inbox = self._inbox
         read = connection.transport.read
+        deliver = connection.deliver
         splitter = LineSplitter()
         while True:
             chunk = read()
             connection.last_activity = time.monotonic()
             lines = splitter.feed(chunk) if chunk else splitter.end()
-            inbox.put(self._messages(lines), len(chunk))
+            deliver(self._messages(lines), len(chunk))
             if not chunk:
                 return
             connection.paused = True

@@ -27,6 +27,7 @@ def closes_its_output_and_lingers(cli):
     cli.accept()
     cli.begin_turn(cli.expect("user"))
     cli.close_output()
+    cli.print_error("stdout is closed")
     cli.wait_forever()
 
 

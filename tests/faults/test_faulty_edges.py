@@ -91,17 +91,32 @@ def test_large_greeting_is_not_read(hurry):
             assert time.monotonic() - began < 4
 
 
-def test_close_after_the_output_has_ended(stand_in, until):
+@pytest.mark.parametrize("noticed", [False, True])
+def test_close_after_the_output_has_ended(stand_in, until, noticed):
     """close() is bounded although the CLI has closed its output before, and lingers."""
-    client = stand_in(edge_scripts.closes_its_output_and_lingers)
+    ended = threading.Event()
+    client = stand_in(edge_scripts.closes_its_output_and_lingers, on_stderr=lambda _: ended.set())
     client.start()
     turn, pid = client.submit("x"), client.pid
-    until(lambda: client.state == "crashed")
+    assert ended.wait(PATIENCE)
+    if noticed:
+        until(lambda: client.state == "crashed")
     began = time.monotonic()
     client.close(timeout=2)
     assert time.monotonic() - began < 3.5
     assert isinstance(turn.exception(PATIENCE), (CliExited, ClientClosed))
     until(lambda: process_is_gone(pid))
+
+
+def test_nothing_is_left_after_the_output_has_ended(stand_in, until):
+    """When close() returns, a CLI that had closed its output and lingered is gone."""
+    client = stand_in(edge_scripts.closes_its_output_and_lingers)
+    client.start()
+    client.submit("x")
+    pid = client.pid
+    until(lambda: client.state == "crashed")
+    client.close(timeout=2)
+    assert process_is_gone(pid)
 
 
 # Money.
@@ -235,25 +250,24 @@ def test_nothing_is_sent_between_the_decision_to_interrupt_and_the_interrupt(
 
 
 def test_interrupt_tells_whom_it_hits(cli, client, monkeypatch, background):
-    """A question that began just before the interrupt was written knows that it was hit."""
+    """A question that went out just before the interrupt was written knows that it was hit."""
     connection = client._engine.lifecycle.connection
-    inner, running, other_runs = connection.request, [], threading.Event()
+    inner, sent, other_is_out = connection.request, [], threading.Event()
 
     def request(subtype, *arguments, **keywords):
-        if subtype == "interrupt" and not running:
+        if subtype == "interrupt" and not sent:
             cli.end_turn(user, "answer A")
-            running.append(cli.expect("user", text="B"))
-            cli.begin_turn(running[0])
-            other_runs.set()
+            sent.append(cli.expect("user", text="B"))
+            other_is_out.set()
         return inner(subtype, *arguments, **keywords)
 
     a, user = begun(cli, client, "A")
     b = client.submit("B")
     monkeypatch.setattr(connection, "request", request)
     call = background(client.interrupt, timeout=PATIENCE)
-    assert other_runs.wait(PATIENCE)
-    cli.reply(cli.expect("control_request", subtype="interrupt"))
-    cli.end_interrupted(running[0], "")
+    assert other_is_out.wait(PATIENCE)
+    interrupt = cli.expect("control_request", subtype="interrupt")
+    cli.reply(interrupt, still_queued=[], cancelled=[sent[0]["uuid"]])
     call.result()
     assert a.result(PATIENCE) == "answer A"
     with pytest.raises(TurnInterrupted):

@@ -12,22 +12,26 @@ import pytest
 import scripts
 from conftest import PATIENCE, process_is_gone
 
-import claude_sync.runtime.process
 from claude_sync import Client, UsageError
 from claude_sync.protocol.streaming import Assembler
 from claude_sync.protocol.turns import TurnLedger
 from claude_sync.runtime.closing import Closer
 from claude_sync.runtime.connection import Connection
 from claude_sync.runtime.delivery import Delivery
-from claude_sync.runtime.dispatcher import Dispatcher
+from claude_sync.runtime.dispatcher import Dispatcher, DispatcherThread
 from claude_sync.runtime.engine import Engine
 from claude_sync.runtime.inbox import Inbox
 from claude_sync.runtime.lifecycle import Lifecycle
 from claude_sync.runtime.outgoing import Outgoing
-from claude_sync.testing import ScriptedCli
+from claude_sync.runtime.process import ProcessTransport
+from claude_sync.runtime.responders import Responders
+from claude_sync.runtime.timers import Timers
+from claude_sync.testing import ScriptedCli, StandIn
 
 # Far less than what would be waited for in vain.
 PROMPTLY = 10.0
+
+# Moments at which Ctrl-C still does harm.
 
 
 def echoing(cli):
@@ -146,7 +150,6 @@ def forget_a_client(cli):
         (Engine, "turn_ended"),
         (Engine, "_finished"),
         (Inbox, "take"),
-        (Inbox, "done"),
     ],
 )
 @pytest.mark.parametrize("post", ["manual", "caller"])
@@ -192,19 +195,44 @@ def test_ctrl_c_while_a_question_is_sent(echo, ctrl_c, quick_stop, post, owner, 
     client.wait_idle(PROMPTLY)
 
 
-def is_greeting(arguments):
-    """Whether what is written is the first request."""
-    return b"initialize" in arguments[1]
+@pytest.mark.parametrize(
+    ("owner", "name", "when"),
+    [
+        (ProcessTransport, "start", "after"),
+        (Connection, "start", "after"),
+        (Timers, "start", "before"),
+        (DispatcherThread, "start", "before"),
+        (DispatcherThread, "start", "after"),
+    ],
+)
+def test_ctrl_c_while_the_cli_is_started(ctrl_c, monkeypatch, owner, name, when):
+    """Ctrl-C while the process is being started leaves none behind that close() does not end."""
+    started = []
+    inner = ProcessTransport.__init__
+    monkeypatch.setattr(
+        ProcessTransport, "__init__", lambda self: started.append(self) or inner(self)
+    )
+    client = Client(cli=StandIn().command)
+    pressed = ctrl_c(owner, name, when)
+    with pytest.raises(KeyboardInterrupt):
+        client.__enter__()
+    assert pressed == [name]
+    client.close(timeout=4)
+    left = [each for each in started if each.pid and not process_is_gone(each.pid)]
+    for transport in left:
+        transport.kill()
+        transport.wait(PATIENCE)
+    assert left == []
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_ctrl_c_while_the_greeting_is_written(echo, ctrl_c, when):
-    """Ctrl-C while the first request is handed over ends ask(), and the next one works."""
-    client = echo(start_timeout=2)
-    pressed = ctrl_c(Connection, "write", when, is_greeting)
+def test_ctrl_c_while_the_greeting_is_handed_over(echo, ctrl_c, when):
+    """Ctrl-C while the first request is on its way ends ask(), and the next one works."""
+    client = echo(start_timeout=10)
+    pressed = ctrl_c(Responders, "run", when)
     with pytest.raises(KeyboardInterrupt):
         client.ask("first")
-    assert pressed == ["write"]
+    assert pressed == ["run"]
     assert client.ask("second", timeout=PROMPTLY) == "echo: second"
 
 
@@ -226,8 +254,14 @@ def test_ctrl_c_while_the_greeting_is_not_read(program, tmp_path):
 command = StandIn(edge_scripts.reads_late, signal=sys.argv[1]).command
 client = claude_sync.Client(cli=command, append_system_prompt="be nice. " * 60000)
 client.__enter__()
+
+def press():
+    while not any(turn._callers for turn in list(client._engine.open_turns)):
+        threading.Event().wait(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=press, daemon=True).start()
 try:
-    say("asking")
     client.ask("first")
 except KeyboardInterrupt:
     say("interrupted")
@@ -237,8 +271,6 @@ client.close()
 """,
         str(tmp_path / "read now"),
     )
-    running.wait_for("asking")
-    running.process.send_signal(signal.SIGINT)
     running.wait_for("interrupted", PROMPTLY)
     code, printed, errors = running.end()
     assert code == 0, errors
@@ -286,8 +318,8 @@ def test_post_that_raises(echo, kind):
         (Closer, "_interrupt"),
         (Lifecycle, "fail_queued"),
         (Connection, "shut_down"),
-        (claude_sync.runtime.process.ProcessTransport, "close"),
-        (claude_sync.runtime.process.ProcessTransport, "_ended_by"),
+        (ProcessTransport, "close"),
+        (ProcessTransport, "_ended_by"),
         (Closer, "_join"),
         (Closer, "finish"),
     ],
@@ -311,12 +343,29 @@ def test_ctrl_c_in_close(stand_in, ctrl_c, hurry, until, when, owner, name):
     assert client.state == "closed"
 
 
+def test_ctrl_c_at_the_beginning_of_close(stand_in, ctrl_c):
+    """Ctrl-C before close() has begun to close anything does not keep a second from it."""
+    client = stand_in()
+    client.start()
+    pid = client.pid
+    ctrl_c(Closer, "_is_own_thread", "before")
+    with pytest.raises(KeyboardInterrupt):
+        client.close()
+    client.close(timeout=4)
+    try:
+        assert process_is_gone(pid)
+        assert client.state == "closed"
+    finally:
+        if not process_is_gone(pid):
+            client._engine.lifecycle.closer._close(4, may_deliver=False)
+
+
 def own_threads(client):
     """The names of the client's threads that run."""
     return [each.name for each in threading.enumerate() if each.name.startswith(client.name + "-")]
 
 
-def test_signal_in_close(program, gone):
+def test_signal_in_close(program):
     """A second close() waits for what the first, ended by Ctrl-C, has left to be done."""
     running = program(
         OPENED
@@ -345,11 +394,11 @@ except ProcessLookupError:
     say("gone")
 """
     )
-    running.wait_for("closing")
+    running.wait_for("closing\n")
     running.process.send_signal(signal.SIGINT)
     code, printed, errors = running.end()
     assert code == 0, errors
-    assert printed.split("\n")[-5:] == ["interrupted", "closed closed True", "[]", "gone", ""]
+    assert printed.endswith("interrupted\nclosed closed True\n[]\ngone\n")
 
 
 @pytest.mark.parametrize("timeout", [None, "x", True, -1, float("nan")])

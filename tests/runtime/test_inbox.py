@@ -36,7 +36,6 @@ def work_off(inbox, timeout=0):
         return None
     items = list(batch)
     batch.clear()
-    inbox.done()
     return items
 
 
@@ -86,7 +85,6 @@ def test_it_is_drained_when_everything_is_worked_off(inbox):
     batch = inbox.take(0)
     assert not inbox.is_drained()
     batch.clear()
-    inbox.done()
     assert inbox.is_drained()
 
 
@@ -95,7 +93,6 @@ def test_the_rest_of_a_batch_comes_next(inbox):
     inbox.put([1, 2, 3])
     inbox.put([4])
     del inbox.take(0)[0]
-    inbox.done()
     assert not inbox.is_drained()
     assert (work_off(inbox), work_off(inbox), work_off(inbox)) == ([2, 3], [4], None)
 

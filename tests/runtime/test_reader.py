@@ -66,12 +66,12 @@ def items_of(inbox):
             return items
         items += batch
         batch.clear()
-        inbox.done()
 
 
 def run_reader(*portions):
     """Read all of it; the connection and what got into the inbox."""
     connection, inbox = connect(Source(*portions)), Inbox()
+    connection.deliver = inbox.put
     thread = ReaderThread(connection, inbox, "c")
     thread.start()
     thread.join(PATIENCE)
@@ -92,6 +92,7 @@ def test_what_is_routed_elsewhere_is_not_in_the_inbox():
     """A reply that went to its waiter leaves nothing."""
     connection, inbox = connect(Source(b'{"type":"control_response"}\n')), Inbox()
     connection.route = lambda message: None
+    connection.deliver = inbox.put
     thread = ReaderThread(connection, inbox, "c")
     thread.start()
     thread.join(PATIENCE)
@@ -137,6 +138,7 @@ def test_a_message_that_cannot_be_routed_does_not_end_the_stream(caplog, line):
     """A bug in routing costs one message its place in a turn, and nothing else."""
     connection, inbox = connect(Source(line)), Inbox()
     connection.route = lambda message: 1 / 0
+    connection.deliver = inbox.put
     thread = ReaderThread(connection, inbox, "c")
     thread.start()
     thread.join(PATIENCE)
@@ -161,6 +163,7 @@ def test_everything_received_is_recorded():
     connection, inbox = connect(Source(b'{"type":"a"}\nnoise\n')), Inbox()
     recorded = []
     connection.recorder = SimpleNamespace(received=recorded.append)
+    connection.deliver = inbox.put
     thread = ReaderThread(connection, inbox, "c")
     thread.start()
     thread.join(PATIENCE)
@@ -224,6 +227,7 @@ def test_a_full_inbox_makes_the_reader_pause(monkeypatch):
     portions = queue.Queue()
     connection = connect(SimpleNamespace(read=lambda: portions.get(timeout=PATIENCE)))
     inbox = Inbox()
+    connection.deliver = inbox.put
     thread = ReaderThread(connection, inbox, "c")
     thread.start()
     portions.put(b'{"type":"a"}\n')
@@ -237,7 +241,6 @@ def test_a_full_inbox_makes_the_reader_pause(monkeypatch):
     batch = inbox.take(PATIENCE)
     assert batch == [("routed", "a")]
     batch.clear()
-    inbox.done()
     assert inbox.take(PATIENCE) == [("routed", "b")]
     thread.join(PATIENCE)
     assert not thread.is_alive()

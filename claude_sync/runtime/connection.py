@@ -142,7 +142,8 @@ class Connection:
         """Starting failed half-way (no thread to be had, Ctrl-C): end what there is of it."""
         self.transport.kill()
         if self.reader_thread.ident is not None:
-            return  # it sees the end, and clears away
+            self.reader_thread.join(EXIT_PATIENCE)  # it sees the end, and clears away
+            return
         self.transport.close(EXIT_PATIENCE)
         if self.stderr_thread.ident is not None:
             self.stderr_thread.join(EXIT_PATIENCE)

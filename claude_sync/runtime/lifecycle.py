@@ -172,8 +172,12 @@ class Lifecycle:
                 engine.meter.new_process()
             connection.start()
             engine.timers.start()
+            with engine.lock:
+                self.threads = [thread for thread in self.threads if thread.is_alive()]
+                self.threads += [connection.reader_thread, connection.stderr_thread]
+                self.connection = connection
         except BaseException:
-            if connection is not None:
+            if connection is not None and connection is not self.connection:
                 connection.give_up_start()
             launch.remove_temporary_files()
             if self.recorder is not None and self.connection is None:
@@ -181,10 +185,6 @@ class Lifecycle:
                 self.recorder.close()
                 self.recorder = None
             raise
-        with engine.lock:
-            self.connection = connection
-            self.threads = [thread for thread in self.threads if thread.is_alive()]
-            self.threads += [connection.reader_thread, connection.stderr_thread]
         LIVE.add(engine)
         if self.dispatcher_thread is None and not engine.delivery.by_waiters:
             self.dispatcher_thread = DispatcherThread(engine, engine.name)

@@ -28,7 +28,7 @@ import ujson
 
 from ..errors import UsageError
 
-__all__ = ["decode", "encode"]
+__all__ = ["decode", "encode", "encode_question"]
 
 # Far below what the encoder and the stack can take; also ends values that hold themselves.
 DEEPEST = 200
@@ -84,6 +84,21 @@ def encode(message: Mapping[str, Any]) -> bytes:
     except ValueError as error:  # an integer beyond Python's limit on digits
         raise UsageError(f"this cannot be sent to the CLI: {error}. Send it as text.") from None
     return text.encode("ascii") + b"\n"
+
+
+def encode_question(message: Mapping[str, Any], uuid: str) -> bytes:
+    """A user message with its uuid, as a line. Quick for a plain text, as most are."""
+    content = message["message"]["content"]
+    if type(content) is not str or "shouldQuery" in message:
+        return encode({**message, "uuid": uuid})
+    text = ujson.dumps(content, ensure_ascii=True, escape_forward_slashes=False)
+    return (BEFORE_UUID + uuid + BEFORE_CONTENT + text + AFTER_CONTENT).encode("ascii")
+
+
+# The parts of such a line; must say the same as user_message() in prompts.py.
+BEFORE_UUID = '{"type":"user","uuid":"'
+BEFORE_CONTENT = '","message":{"role":"user","content":'
+AFTER_CONTENT = '},"parent_tool_use_id":null,"session_id":""}\n'
 
 
 def plain_value(value: Any, where: str, depth: int) -> Any:

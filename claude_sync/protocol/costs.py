@@ -24,10 +24,14 @@ class Usage(Dict[str, int]):
 
     def __add__(self, other: Mapping[str, Any]) -> Usage:
         total = Usage(self)
-        for name, count in other.items():
-            if isinstance(count, int) and not isinstance(count, bool):
-                total[name] = total.get(name, 0) + count
+        total.count(other)
         return total
+
+    def count(self, other: Mapping[str, Any]) -> None:
+        """Add *other* to this one."""
+        for name, number in other.items():
+            if type(number) is int:  # a bool is no count
+                self[name] = self.get(name, 0) + number
 
     @property
     def input_tokens(self) -> int:
@@ -45,8 +49,13 @@ class CostMeter:
 
     def __init__(self) -> None:
         self.total_usd = 0.0
-        self.usage = Usage()
+        self._usage = Usage()
         self._process_total: Optional[float] = 0.0
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all results; a copy."""
+        return Usage(self._usage)
 
     def new_process(self, baseline_usd: Optional[float] = 0.0) -> None:
         """A process begins, whose own total starts at *baseline_usd*; None: nobody knows."""
@@ -65,5 +74,5 @@ class CostMeter:
         self.total_usd += spent
         usage = raw.get("usage")
         if isinstance(usage, Mapping):
-            self.usage = self.usage + usage
+            self._usage.count(usage)
         return spent

@@ -52,11 +52,11 @@ NO_HANDLERS = HandlerRegistry()
 class Dispatcher:
     """The state of delivery: the growing blocks, and whose turn it is."""
 
-    _parse: Callable[[Any], Message]
-
     def __init__(self, engine: Engine, post: Optional[Callable[[Callable[[], None]], object]]):
         self._engine = engine
         self._post = post
+        # Loaded with the first batch.
+        self._parse: Any = None
         self._assembler = Assembler()
         self._handlers = NO_HANDLERS
         self._session_id: Optional[str] = None
@@ -113,9 +113,10 @@ class Dispatcher:
         self._process(batch, None)
 
     def _process(self, batch: List[Any], count: Optional[int]) -> None:
-        from ..protocol.parsing import parse
+        if self._parse is None:
+            from ..protocol.parsing import parse
 
-        self._parse = parse
+            self._parse = parse
         delivered = 0
         try:
             for item in batch if count is None else batch[:count]:
@@ -282,8 +283,6 @@ class Dispatcher:
             item()  # a call of the engine's own that keeps its place in the order
 
     def _routed(self, item: Routed) -> None:
-        from ..messages import Assistant, RateLimit, Result, System, User
-
         owner = item.entry.owner if item.entry is not None else None
         turn = self.turn = owner if isinstance(owner, Turn) else None
         message = self._parse(item.raw)
@@ -293,15 +292,17 @@ class Dispatcher:
             turn._event(message)
         for handler in handlers.of["message"]:
             self.call(handler, message)
-        if isinstance(message, Assistant):
+        # By the name on the wire, from which the class follows.
+        kind = item.raw.get("type")
+        if kind == "assistant":
             self._assistant(message, turn)
-        elif isinstance(message, User):
+        elif kind == "user":
             self._user(message, turn)
-        elif isinstance(message, Result):
+        elif kind == "result":
             self._result(message, item, turn)
-        elif isinstance(message, System):
+        elif kind == "system":
             self._system(message)
-        elif isinstance(message, RateLimit):
+        elif kind == "rate_limit_event":
             for handler in handlers.of["rate_limit"]:
                 self.call(handler, message)
         entry = item.withdrawn

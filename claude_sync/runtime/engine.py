@@ -37,7 +37,7 @@ from ..errors import (
 )
 from ..events import InterruptReceipt
 from ..log import logger
-from ..protocol.codec import encode
+from ..protocol.codec import encode, encode_question
 from ..protocol.costs import CostMeter, Usage
 from ..protocol.outcomes import Failure, failure_of
 from ..protocol.turns import CONTEXT, QUESTION, STEER, Entry
@@ -129,7 +129,7 @@ class Engine:
         """Queue a question; start the CLI if need be; send it if nothing is in the way."""
         entry = turn._entry = Entry(new_uuid(), kind, turn)
         # Now, so that what cannot be sent is refused before anything happens.
-        turn._data = encode({**message, "uuid": entry.uuid})
+        turn._data = encode_question(message, entry.uuid)
         self.check()
         if turn.timeout is not None:
             timeout = turn.timeout
@@ -171,7 +171,8 @@ class Engine:
             with self.lock:
                 turn = self._take_next_locked()
             if turn is not None:
-                self.update_merging()
+                if self.inbox.raw_wanted or turn._buffer is not None:
+                    self.update_merging()
                 data, turn._data = turn._data, b""
                 connection.write(data)
 

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from claude_sync.errors import UsageError
+from claude_sync.prompts import user_message
 from claude_sync.protocol import codec
 from claude_sync.protocol.codec import DEEPEST, decode, encode
 
@@ -270,3 +271,15 @@ def test_a_long_value_is_shortened_in_the_error():
     with pytest.raises(UsageError) as caught:
         encode({"data": b"x" * 10000})
     assert len(str(caught.value)) < 300
+
+
+def test_a_question_is_the_same_line_however_it_is_made():
+    """The quick way for plain texts says what the general one does."""
+    for prompt in ("hi", 'quo"te \\ \n \u2028 \ud800 é / end', [{"type": "text", "text": "x"}]):
+        message = user_message(prompt)
+        line = codec.encode_question(message, "some-uuid")
+        assert line.endswith(b"\n")
+        assert line.count(b"\n") == 1
+        assert json.loads(line) == {**message, "uuid": "some-uuid"}
+    context = {**user_message("x"), "shouldQuery": False}
+    assert json.loads(codec.encode_question(context, "u")) == {**context, "uuid": "u"}

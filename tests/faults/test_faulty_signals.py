@@ -174,7 +174,6 @@ def test_ctrl_c_while_the_asking_thread_delivers(echo, ctrl_c, post, owner, name
     [
         (Engine, "send_next"),
         (Engine, "_take_next_locked"),
-        (Engine, "update_merging"),
         (Lifecycle, "ensure_begun"),
         (Connection, "write"),
         (Outgoing, "write"),

@@ -30,7 +30,9 @@ from ..errors import UsageError
 
 __all__ = ["StandIn"]
 
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program.py")
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = os.path.join(HERE, "program.py")
+HOME = os.path.dirname(os.path.dirname(HERE))
 
 
 class StandIn:
@@ -77,4 +79,6 @@ def where_to_find(script: Callable[[Any], object]) -> Dict[str, Any]:
     file = os.path.abspath(script.__code__.co_filename)
     if not os.path.exists(file):
         raise UsageError(f"the process cannot find the script {name}: there is no file {file}")
-    return {"script": name, "file": file, "path": [each for each in sys.path if each]}
+    # The package itself may be found by other means than a path: an editable install.
+    path = [*(each for each in sys.path if each), HOME]
+    return {"script": name, "file": file, "path": path}

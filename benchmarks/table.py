@@ -28,14 +28,14 @@ class Row:
         """The row as texts."""
         title = f"{self.title} ({self.unit})" if self.unit else self.title
         shown = {side: figure(value) for side, value in self.values.items()}
-        theirs, floor = shown.get("theirs", "–"), shown.get("floor", "-")
+        theirs, floor = shown.get("theirs", "n/a"), shown.get("floor", "-")
         return (title, shown["ours"], theirs, self.ratio(), floor)
 
     def ratio(self):
         """How many times better than the official SDK."""
         ours, theirs = self.values["ours"], self.values.get("theirs")
         if not ours or not theirs:
-            return "–"
+            return "n/a"
         return f"{ours / theirs if self.higher_is_better else theirs / ours:.1f}"
 
 

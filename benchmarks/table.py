@@ -55,7 +55,7 @@ def print_table(rows):
     for place, (title, *figures) in enumerate(lines):
         cells = [text.rjust(width) for text, width in zip(figures, widths[1:])]
         # An empty first cell would continue the row above it.
-        print("  ".join([(title or "\\").ljust(widths[0]), *cells]).rstrip())
+        print("  ".join([(title or "measured").ljust(widths[0]), *cells]).rstrip())
         if place == 0:
             print(rule)
     print(rule)

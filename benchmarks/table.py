@@ -28,7 +28,7 @@ class Row:
         """The row as texts."""
         title = f"{self.title} ({self.unit})" if self.unit else self.title
         shown = {side: figure(value) for side, value in self.values.items()}
-        theirs, floor = shown.get("theirs", "n/a"), shown.get("floor", "-")
+        theirs, floor = shown.get("theirs", "n/a"), shown.get("floor", "n/a")
         return (title, shown["ours"], theirs, self.ratio(), floor)
 
     def ratio(self):
@@ -54,7 +54,7 @@ def print_table(rows):
     print(rule)
     for place, (title, *figures) in enumerate(lines):
         cells = [text.rjust(width) for text, width in zip(figures, widths[1:])]
-        # An empty first cell would continue the row above it.
+        # An empty first cell would continue the row above it, and is no valid markup.
         print("  ".join([(title or "measured").ljust(widths[0]), *cells]).rstrip())
         if place == 0:
             print(rule)

@@ -217,6 +217,17 @@ class Turn(Future):  # type: ignore[type-arg]
 
     # What the dispatcher calls. Nothing below takes a lock: one thread at a time dispatches.
 
+    @contextlib.contextmanager
+    def _awaited(self) -> Iterator[None]:
+        """Somebody waits for it; under post="caller", its handlers are for that thread."""
+        with self._condition:
+            self._callers += 1
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._callers -= 1
+
     def _forget(self) -> None:
         """What was collected belongs to another turn after all."""
         self._messages: List[Any] = []

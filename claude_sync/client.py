@@ -139,8 +139,9 @@ class Client(HandlerMethods):
         turn = self._turn(prompt, False, timeout, idle_timeout, raise_on_error)
         try:
             # Inside the try from the first moment: Ctrl-C may come while it is being sent.
-            self._engine.submit(turn, message)
-            return turn.result()
+            with turn._awaited():
+                self._engine.submit(turn, message)
+                return turn.result()
         except KeyboardInterrupt:
             stop_own_turn(turn)
             raise

@@ -62,18 +62,13 @@ class Delivery:
         def is_over() -> object:
             return turn.done() or until()
 
-        with turn._condition:
-            turn._callers += 1
-        try:
-            if self.by_waiters:
+        if self.by_waiters:
+            with turn._awaited():
                 over = self._deliver_until(is_over, deadline, turn)
-            else:
-                condition = turn._condition
-                with condition:
-                    over = wait_for(condition, is_over, deadline)
-        finally:
-            with turn._condition:
-                turn._callers -= 1
+        else:
+            condition = turn._condition
+            with condition:
+                over = wait_for(condition, is_over, deadline)
         if not over:
             assert timeout is not None
             raise AskTimeout(timeout, sent=turn.running(), answer=turn._answer)

@@ -58,3 +58,11 @@ def test_usage_adds_up():
     assert meter.usage == {"input_tokens": 7, "output_tokens": 2}
     assert (meter.usage.input_tokens, meter.usage.output_tokens) == (7, 2)
     assert (Usage().input_tokens, Usage().output_tokens) == (0, 0)
+
+
+def test_usages_can_be_added():
+    """A sum is new; neither part changes."""
+    one, other = Usage(input_tokens=1), {"input_tokens": 2, "output_tokens": 3}
+    assert one + other == {"input_tokens": 3, "output_tokens": 3}
+    assert one == {"input_tokens": 1}
+    assert isinstance(one + other, Usage)

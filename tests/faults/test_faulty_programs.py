@@ -10,7 +10,7 @@ import pytest
 PROMPTLY = 10.0
 
 OPENED = """
-import os, signal, sys, threading, time
+import os, signal, sys, threading, time, warnings
 import claude_sync, scripts
 from claude_sync.testing import StandIn
 
@@ -99,6 +99,7 @@ def test_fork(program):
         OPENED
         + """
 client.ask("before")
+warnings.simplefilter("ignore")  # newer Pythons warn about fork() with threads
 child = os.fork()
 if child == 0:
     for call in (client.start, client.interrupt, lambda: client.ask("x"), client.wait_idle):
@@ -128,6 +129,7 @@ def test_fork_in_mid_turn(program):
 import gc
 client.start()
 turn = client.submit("[[sleep 0.5]] done")
+warnings.simplefilter("ignore")  # newer Pythons warn about fork() with threads
 child = os.fork()
 if child == 0:
     del turn, client
@@ -151,6 +153,7 @@ def test_fork_closes_its_copies(program):
         + """
 client.ask("hi")
 reader, writer = os.pipe()
+warnings.simplefilter("ignore")  # newer Pythons warn about fork() with threads
 child = os.fork()
 if child == 0:
     os.close(writer)

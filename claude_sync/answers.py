@@ -17,7 +17,7 @@ from collections import deque
 from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
-from .errors import AskTimeout, UsageError
+from .errors import UsageError
 from .pieces import Piece, Text, Thinking
 from .protocol.costs import Usage
 from .protocol.outcomes import INTERRUPTED_TEXT, command_output
@@ -321,6 +321,3 @@ class Turn(Future):  # type: ignore[type-arg]
         self._stop_timers()
         with contextlib.suppress(InvalidStateError):
             self.set_exception(error)
-
-    def _time_out(self, limit: float, *, idle: bool = False) -> AskTimeout:
-        return AskTimeout(limit, sent=self.running(), answer=self._answer, idle=idle)

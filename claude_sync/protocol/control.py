@@ -25,7 +25,6 @@ __all__ = [
     "Reply",
     "RequestIds",
     "callback_reply",
-    "cancel_request",
     "control_request",
     "error_reply",
     "parse_reply",
@@ -100,11 +99,6 @@ def control_request(request_id: str, subtype: str, fields: Mapping[str, Any]) ->
         "request_id": request_id,
         "request": {"subtype": subtype, **fields},
     }
-
-
-def cancel_request(request_id: str) -> Dict[str, Any]:
-    """Withdraw a request of ours that nobody waits for any more."""
-    return {"type": "control_cancel_request", "request_id": request_id}
 
 
 def success_reply(request_id: str, body: Mapping[str, Any]) -> Dict[str, Any]:

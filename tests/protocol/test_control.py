@@ -32,11 +32,6 @@ def test_a_request_carries_its_fields():
     }
 
 
-def test_a_withdrawal_names_the_request():
-    """A cancel request has the id and nothing else."""
-    assert control.cancel_request("r") == {"type": "control_cancel_request", "request_id": "r"}
-
-
 def test_a_success_is_read():
     """The body of a reply is what the caller gets."""
     reply = control.parse_reply(

@@ -15,7 +15,20 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from concurrent.futures import Future, InvalidStateError
-from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
+from concurrent.futures._base import CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Deque,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Tuple,
+    cast,
+)
 
 from .errors import UsageError
 from .pieces import Piece, Text, Thinking
@@ -30,6 +43,9 @@ if TYPE_CHECKING:
     from .runtime.timers import Timer
 
 __all__ = ["Answer", "Turn"]
+
+# The states in which a future is done.
+OVER = (FINISHED, CANCELLED, CANCELLED_AND_NOTIFIED)
 
 
 class Answer(str):
@@ -53,23 +69,37 @@ class Answer(str):
     """
 
     data: Any = None
-    result: Optional[Result] = None
-    messages: Tuple[Any, ...] = ()
     tool_uses: Tuple[Tuple[ToolUse, Optional[ToolResult]], ...] = ()
     thinking: str = ""
     cost_usd: float = 0.0
     total_cost_usd: float = 0.0
-    duration_ms: int = 0
-    num_turns: int = 0
     session_id: Optional[str] = None
-    stop_reason: Optional[str] = None
-    permission_denials: Tuple[Any, ...] = ()
     is_error: bool = False
+    # The result as it came, and as a message once somebody looked: most programs want the
+    # text and nothing else, and every turn pays for what is done here.
+    _raw: Optional[Mapping[str, Any]] = None
+    _result: Optional[Result] = None
+    _before: Tuple[Any, ...] = ()
 
     @property
     def text(self) -> str:
         """The answer as a plain string."""
         return str.__str__(self)
+
+    @property
+    def result(self) -> Optional[Result]:
+        """The CLI's message that ended the turn; None for an incomplete answer."""
+        if self._result is None and self._raw is not None:
+            from .protocol.parsing import parse
+
+            self._result = cast("Result", parse(self._raw))
+        return self._result
+
+    @property
+    def messages(self) -> Tuple[Any, ...]:
+        """Every message of the turn, complete ones only, in order; the result is the last."""
+        result = self.result
+        return self._before if result is None else (*self._before, result)
 
     @property
     def usage(self) -> Usage:
@@ -80,6 +110,26 @@ class Answer(str):
     def model_usage(self) -> Dict[str, Any]:
         """The CLI's running totals by model."""
         return dict(self.result.model_usage) if self.result is not None else {}
+
+    @property
+    def duration_ms(self) -> int:
+        """How long the turn took, as the CLI reports it."""
+        return int(self.result.duration_ms or 0) if self.result is not None else 0
+
+    @property
+    def num_turns(self) -> int:
+        """How often the model was asked."""
+        return self.result.num_turns or 0 if self.result is not None else 0
+
+    @property
+    def stop_reason(self) -> Optional[str]:
+        """Why the model stopped."""
+        return self.result.stop_reason if self.result is not None else None
+
+    @property
+    def permission_denials(self) -> Tuple[Any, ...]:
+        """The uses of tools that were denied."""
+        return tuple(self.result.permission_denials or ()) if self.result is not None else ()
 
     def _repr_markdown_(self) -> str:
         return str.__str__(self)
@@ -108,6 +158,20 @@ class Turn(Future):  # type: ignore[type-arg]
 
     """
 
+    _entry: Optional[Entry] = None
+    _data = b""
+    # Why it is being stopped: raised instead of TurnInterrupted when it ends.
+    _stopping: Optional[Exception] = None
+    _interrupted = False
+    # By its own cancel(), which is promised to raise.
+    _was_cancelled = False
+    # How many threads wait for it, under post="caller".
+    _callers = 0
+    _handler_error: Optional[BaseException] = None
+    _answer: Optional[Answer] = None
+    # Whoever iterates wants text: other events need not be kept.
+    _text_only = False
+
     def __init__(
         self,
         engine: Engine,
@@ -124,21 +188,8 @@ class Turn(Future):  # type: ignore[type-arg]
         self.timeout = timeout
         self.idle_timeout = idle_timeout
         self.raise_on_error = raise_on_error
-        self._entry: Optional[Entry] = None
-        self._data = b""
         self._timers: List[Timer] = []
-        # Why it is being stopped: raised instead of TurnInterrupted when it ends.
-        self._stopping: Optional[Exception] = None
-        self._interrupted = False
-        # By its own cancel(), which is promised to raise.
-        self._was_cancelled = False
-        # How many threads wait for it, under post="caller".
-        self._callers = 0
-        self._handler_error: Optional[BaseException] = None
-        self._answer: Optional[Answer] = None
         self._buffer: Optional[Deque[Any]] = deque() if buffered else None
-        # Whoever iterates wants text: other events need not be kept.
-        self._text_only = False
         self._forget()
 
     # What a program calls.
@@ -151,8 +202,7 @@ class Turn(Future):  # type: ignore[type-arg]
         without interrupting anything.
         """
         self._engine.delivery.wait_for_turn(self, timeout, "turn.result")
-        answer: Answer = super().result(0)
-        return answer
+        return self._outcome()
 
     def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
         """Wait as :meth:`result` does; return the error instead of raising it."""
@@ -214,6 +264,15 @@ class Turn(Future):  # type: ignore[type-arg]
             error = super().exception(0)
             if error is not None:
                 raise error
+
+    def _is_over(self) -> bool:
+        """As ``done()``, which takes a lock to read one attribute."""
+        return self._state in OVER
+
+    def _outcome(self) -> Answer:
+        """The answer of a turn that is over; or raise what went wrong."""
+        answer: Answer = super().result(0)
+        return answer
 
     # What the dispatcher calls. Nothing below takes a lock: one thread at a time dispatches.
 
@@ -279,30 +338,39 @@ class Turn(Future):  # type: ignore[type-arg]
             with self._condition:
                 self._condition.notify_all()
 
-    def _make_answer(self, result: Optional[Result], cost_usd: float, total: float) -> Answer:
-        """The answer: complete with a result, as far as it got without one."""
-        text = result.result if result is not None and result.result else None
-        if text is None:
+    def _make_answer(
+        self,
+        raw: Optional[Mapping[str, Any]],
+        cost_usd: float,
+        total: float,
+        result: Optional[Result] = None,
+    ) -> Answer:
+        """The answer: complete with the *raw* result, as far as it got without one."""
+        text = raw.get("result") if raw is not None else None
+        if not text or not isinstance(text, str):
             # Slash commands of old CLIs; interrupted turns; results without a text.
-            incomplete = "".join(self._texts) if result is None else self._last_text
+            incomplete = "".join(self._texts) if raw is None else self._last_text
             text = self._command_output or incomplete or "".join(self._texts)
         answer = Answer(text)
-        answer.messages = tuple(self._messages)
-        answer.tool_uses = tuple(
-            (use, self._tool_results.get(use_id)) for use_id, use in list(self._tool_uses.items())
-        )
-        answer.thinking = "".join(self._thinking)
         answer.cost_usd = cost_usd
         answer.total_cost_usd = total
         answer.session_id = self._engine.session_id
-        if result is not None:
-            answer.result = result
-            answer.data = result.structured_output
-            answer.duration_ms = int(result.duration_ms or 0)
-            answer.num_turns = result.num_turns or 0
-            answer.session_id = result.session_id or answer.session_id
-            answer.stop_reason = result.stop_reason
-            answer.permission_denials = tuple(result.permission_denials or ())
+        if self._messages:
+            answer._before = tuple(self._messages)
+        if self._tool_uses:
+            answer.tool_uses = tuple(
+                (use, self._tool_results.get(use_id))
+                for use_id, use in list(self._tool_uses.items())
+            )
+        if self._thinking:
+            answer.thinking = "".join(self._thinking)
+        if raw is not None:
+            answer._raw = raw
+            answer._result = result
+            answer.data = raw.get("structured_output")
+            session_id = raw.get("session_id")
+            if session_id and isinstance(session_id, str):
+                answer.session_id = session_id
         return answer
 
     def _stop_timers(self) -> None:
@@ -312,9 +380,12 @@ class Turn(Future):  # type: ignore[type-arg]
 
     def _succeed(self, answer: Answer) -> None:
         """Complete it, unless it is: a timeout may come at the same moment."""
-        self._stop_timers()
-        with contextlib.suppress(InvalidStateError):
+        if self._timers:
+            self._stop_timers()
+        try:  # noqa: SIM105 - suppress() takes longer, and this is on the way of every answer
             self.set_result(answer)
+        except InvalidStateError:
+            pass
 
     def _fail(self, error: BaseException) -> None:
         """Fail it, unless it is done."""

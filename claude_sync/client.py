@@ -139,9 +139,7 @@ class Client(HandlerMethods):
         turn = self._turn(prompt, False, timeout, idle_timeout, raise_on_error)
         try:
             # Inside the try from the first moment: Ctrl-C may come while it is being sent.
-            with turn._awaited():
-                self._engine.submit(turn, message)
-                return turn.result()
+            return self._engine.delivery.ask(turn, message)
         except KeyboardInterrupt:
             stop_own_turn(turn)
             raise
@@ -285,8 +283,8 @@ class Client(HandlerMethods):
         return Turn(
             self._engine,
             prompt,
-            timeout=seconds("timeout", timeout),
-            idle_timeout=seconds("idle_timeout", idle_timeout),
+            timeout=None if timeout is None else seconds("timeout", timeout),
+            idle_timeout=None if idle_timeout is None else seconds("idle_timeout", idle_timeout),
             raise_on_error=raise_on_error,
             buffered=buffered,
         )

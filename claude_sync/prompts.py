@@ -41,9 +41,11 @@ def user_message(prompt: Prompt, attach: Any = ()) -> Dict[str, Any]:
 
 def content_of(prompt: Prompt, attach: Any) -> Union[str, List[Dict[str, Any]]]:
     """The prompt as the wire takes it: a text, or a list of content blocks."""
-    if isinstance(attach, (str, bytes, os.PathLike)):
-        raise UsageError("attach= takes a list. Write attach=[...] around the one thing.")
-    attachments = [attachment_block(each) for each in attach]
+    attachments: List[Dict[str, Any]] = []
+    if attach != ():
+        if isinstance(attach, (str, bytes, os.PathLike)):
+            raise UsageError("attach= takes a list. Write attach=[...] around the one thing.")
+        attachments = [attachment_block(each) for each in attach]
     if isinstance(prompt, str):
         if not prompt.strip():
             raise UsageError("the prompt is blank. Pass what Claude should answer.")

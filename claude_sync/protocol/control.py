@@ -129,17 +129,17 @@ def callback_reply(raw: Mapping[str, Any], payload: Mapping[str, Any]) -> Dict[s
 def parse_reply(raw: Mapping[str, Any]) -> Optional[Reply]:
     """The reply in a ``control_response``; None where it has no usable form."""
     response = raw.get("response")
-    return Reply(response) if isinstance(response, Mapping) else None
+    return Reply(response) if isinstance(response, dict) else None
 
 
 def request_body(raw: Mapping[str, Any]) -> Tuple[Optional[str], str, Mapping[str, Any]]:
     """The id, the subtype and the fields of a request of the CLI, in whichever form it came."""
     if raw.get("type") == "callback.request":
         payload = raw.get("payload")
-        body = payload if isinstance(payload, Mapping) else {}
+        body = payload if isinstance(payload, dict) else {}
         return text_or_none(raw.get("id")), str(body.get("callback_type", "")), body
     request = raw.get("request")
-    body = request if isinstance(request, Mapping) else {}
+    body = request if isinstance(request, dict) else {}
     return text_or_none(raw.get("request_id")), str(body.get("subtype", "")), body
 
 
@@ -175,7 +175,7 @@ def safe_reply(raw: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
 def no_such_server(body: Mapping[str, Any]) -> Dict[str, Any]:
     """A JSON-RPC error for a message to an in-process server that does not exist."""
     message = body.get("message")
-    identity = message.get("id") if isinstance(message, Mapping) else None
+    identity = message.get("id") if isinstance(message, dict) else None
     return {
         "jsonrpc": "2.0",
         "id": identity,

@@ -73,6 +73,6 @@ class CostMeter:
             self._process_total = float(reported)
         self.total_usd += spent
         usage = raw.get("usage")
-        if isinstance(usage, Mapping):
+        if isinstance(usage, dict):
             self._usage.count(usage)
         return spent

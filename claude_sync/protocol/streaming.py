@@ -101,9 +101,9 @@ class Assembler:
     def complete(self, raw: Mapping[str, Any]) -> List[Piece]:
         """The pieces of a complete ``assistant`` message that were not streamed."""
         message = raw.get("message")
-        content = message.get("content") if isinstance(message, Mapping) else raw.get("content")
+        content = message.get("content") if isinstance(message, dict) else raw.get("content")
         parent = text_or_none(raw.get("parent_tool_use_id"))
-        message_id = text_or_none(message.get("id")) if isinstance(message, Mapping) else None
+        message_id = text_or_none(message.get("id")) if isinstance(message, dict) else None
         agent = raw.get("subagent_type")
         if parent is not None and isinstance(agent, str):
             self._agents[parent] = agent
@@ -111,7 +111,7 @@ class Assembler:
             content = [{"type": "text", "text": content}]
         pieces = []
         for block in content if isinstance(content, list) else ():
-            kind = block.get("type") if isinstance(block, Mapping) else None
+            kind = block.get("type") if isinstance(block, dict) else None
             if kind not in ("text", "thinking"):
                 continue
             piece = self._rest_of(parent, message_id, PIECE_CLASSES[kind], block.get(kind))

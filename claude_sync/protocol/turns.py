@@ -219,7 +219,7 @@ class TurnLedger:
             self.background_tasks = {
                 str(each.get("task_id")): str(each.get("task_type"))
                 for each in (tasks if isinstance(tasks, list) else [])
-                if isinstance(each, Mapping) and is_awaited(each.get("task_type"))
+                if isinstance(each, dict) and is_awaited(each.get("task_type"))
             }
         elif not isinstance(task, str):
             return
@@ -271,14 +271,14 @@ def uuids_of_result(raw: Mapping[str, Any]) -> Tuple[str, ...]:
     """The uuids of the user messages that a result answers; empty where the CLI tells none."""
     several = raw.get("user_message_uuids")
     if isinstance(several, list) and several:
-        return tuple(uuid for uuid in several if isinstance(uuid, str))
+        return tuple([uuid for uuid in several if isinstance(uuid, str)])
     one = raw.get("user_message_uuid")
     return (one,) if isinstance(one, str) and one else ()
 
 
 def is_foreign(origin: object) -> bool:
     """Whether a result's origin says that no message of ours began its turn."""
-    return isinstance(origin, Mapping) and str(origin.get("kind")) not in OWN_ORIGINS
+    return isinstance(origin, dict) and str(origin.get("kind")) not in OWN_ORIGINS
 
 
 def is_awaited(task_type: object) -> bool:
@@ -288,4 +288,4 @@ def is_awaited(task_type: object) -> bool:
 
 def is_terminal(patch: object) -> bool:
     """Whether a task update says that the task is over."""
-    return isinstance(patch, Mapping) and patch.get("status") in ("completed", "failed", "killed")
+    return isinstance(patch, dict) and patch.get("status") in ("completed", "failed", "killed")

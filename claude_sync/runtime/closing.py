@@ -28,7 +28,7 @@ from ..answers import Turn
 from ..errors import ClaudeError, ClientClosed
 from ..events import Closed
 from ..log import logger
-from .waiting import Deadline, wait_for
+from .waiting import Deadline
 
 if TYPE_CHECKING:
     from ..protocol.turns import Entry
@@ -80,8 +80,7 @@ class Closer:
             return
         try:
             self._reason = reason
-            with engine.changed:
-                engine.changed.notify_all()
+            engine.changes.tell()
             if wait:
                 self._close(timeout, may_deliver=True)
             else:
@@ -104,8 +103,7 @@ class Closer:
         if not lifecycle.over.is_set():
             self.tell(self._reason)
             lifecycle.over.set()
-            with engine.changed:
-                engine.changed.notify_all()
+            engine.changes.tell()
 
     def tell(self, reason: str) -> None:
         """Call the on_close handlers, once, where handlers run."""
@@ -187,15 +185,13 @@ class Closer:
         written.wait(INTERRUPT_TIME)
         left = deadline.left()
         assert left is not None
-        changed, portion = self._engine.changed, left / 4
-        with changed:
-            wait_for(
-                changed,
-                lambda: connection.ended or not self._is_working(connection),
-                Deadline(min(TURN_END_TIME, portion)),
-            )
-            if ends_tools_late:
-                wait_for(changed, lambda: connection.ended, Deadline(min(TOOL_END_TIME, portion)))
+        changes, portion = self._engine.changes, left / 4
+        changes.wait_for(
+            lambda: connection.ended or not self._is_working(connection),
+            Deadline(min(TURN_END_TIME, portion)),
+        )
+        if ends_tools_late:
+            changes.wait_for(lambda: connection.ended, Deadline(min(TOOL_END_TIME, portion)))
 
     def _is_working(self, connection: Connection) -> bool:
         with self._engine.lock:

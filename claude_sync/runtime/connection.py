@@ -226,6 +226,8 @@ class Connection:
     def route(self, raw: Mapping[str, Any]) -> Optional[Union[Routed, Withdrawn]]:
         """Send a message where it belongs; return what goes to the inbox."""
         kind = raw.get("type")
+        if kind == "result":
+            return self._result(raw)
         if kind == "keep_alive":
             return None
         if kind == "control_response":
@@ -238,30 +240,36 @@ class Connection:
                 self.open_requests.discard(str(raw.get("request_id")))
             return None
         ledger = self.ledger
-        withdrawn = completes = bystander = None
-        spent = 0.0
+        withdrawn = None
         with self._lock:
             before = ledger.current()
-            if kind == "result":
-                bystander = ledger.running()
-                completes = ledger.on_result(raw)
-                # Here, where the results of one process come before the start of the next.
-                spent = self._engine.meter.result(raw)
-                self._refused(raw)
-            elif kind == "system":
+            if kind == "system":
                 withdrawn = self._system(raw)
             elif kind == "user":
                 ledger.on_replay(raw.get("uuid"))
             elif kind == "command_lifecycle":
                 withdrawn = ledger.on_lifecycle(raw.get("command_uuid"), raw.get("state"))
             session_id = raw.get("session_id")
-            if isinstance(session_id, str) and session_id and kind in ("system", "result"):
+            if kind == "system" and isinstance(session_id, str) and session_id:
                 self._engine.session_id = session_id
             entry = before or ledger.current()
-        if kind == "result":
-            entry = completes
-            bystander = bystander if completes is None else None
-        return Routed(raw, entry, completes, bystander, withdrawn, spent)
+        return Routed(raw, entry, withdrawn=withdrawn)
+
+    def _result(self, raw: Mapping[str, Any]) -> Routed:
+        engine, ledger = self._engine, self.ledger
+        with self._lock:
+            waiting = ledger.running()
+            completes = ledger.on_result(raw)
+            # Here, where the results of one process come before the start of the next.
+            spent = engine.meter.result(raw)
+            session_id = raw.get("session_id")
+            if isinstance(session_id, str) and session_id:
+                engine.session_id = session_id
+            if not self.ready:
+                self._refused(raw)
+        return Routed(
+            raw, completes, completes, waiting if completes is None else None, None, spent
+        )
 
     def _system(self, raw: Mapping[str, Any]) -> Any:
         subtype = raw.get("subtype")
@@ -281,7 +289,7 @@ class Connection:
     def _refused(self, raw: Mapping[str, Any]) -> None:
         """A result before the greeting was answered says why the CLI does not start."""
         errors = raw.get("errors")
-        if not self.ready and isinstance(errors, list) and errors:
+        if isinstance(errors, list) and errors:
             self.refusal = "; ".join(str(error) for error in errors)
 
     def _reply(self, raw: Mapping[str, Any]) -> Optional[Withdrawn]:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..errors import AskTimeout, CalledFromHandler, ClientClosed, UsageError
 from .items import Routed
-from .waiting import Deadline, wait_for
+from .waiting import LONGEST_WAIT, Deadline, wait_for
 
 if TYPE_CHECKING:
-    from ..answers import Turn
+    from ..answers import Answer, Turn
     from .engine import Engine
 
 __all__ = ["Delivery"]
@@ -39,11 +39,25 @@ class Delivery:
         dispatcher = self._engine.dispatcher
         if dispatcher.is_dispatching():
             raise CalledFromHandler(method)
-        if dispatcher.posted_threads and threading.current_thread() in dispatcher.posted_threads:
+        if dispatcher.has_posted and threading.current_thread() in dispatcher.posted_threads:
             raise UsageError(
                 f"{method}() would freeze this thread, which runs the handlers (it is the user "
                 "interface's, probably). Call submit() and act in on_result."
             )
+
+    def ask(self, turn: Turn, message: Any) -> Answer:
+        """Send a question and wait for its answer."""
+        if self.by_waiters:
+            # Awaited from the first moment, so that its handlers run here and nowhere else.
+            with turn._awaited():
+                self._engine.submit(turn, message)
+                return turn.result()
+        self._engine.submit(turn, message)
+        with turn._condition:
+            # Whatever ends it notifies: no need to look from time to time.
+            while not turn._is_over():
+                turn._condition.wait(LONGEST_WAIT)
+            return turn._outcome()
 
     def wait_for_turn(
         self,
@@ -54,13 +68,13 @@ class Delivery:
     ) -> None:
         """Wait until *turn* is done (or *until* holds); AskTimeout if it takes too long."""
         self._engine.check_process()
-        if turn.done():
+        if turn._is_over():
             return
         self.refuse_in_handler(method)
         deadline = Deadline(timeout)
 
         def is_over() -> object:
-            return turn.done() or until()
+            return turn._is_over() or until()
 
         if self.by_waiters:
             with turn._awaited():
@@ -68,7 +82,7 @@ class Delivery:
         else:
             condition = turn._condition
             with condition:
-                over = wait_for(condition, is_over, deadline)
+                over = wait_for(condition, is_over, deadline, LONGEST_WAIT)
         if not over:
             assert timeout is not None
             raise AskTimeout(timeout, sent=turn.running(), answer=turn._answer)
@@ -83,8 +97,7 @@ class Delivery:
         if self.by_waiters:
             idle = self._deliver_until(self._is_idle, deadline, None)
         else:
-            with self._engine.changed:
-                idle = wait_for(self._engine.changed, self._is_idle, deadline)
+            idle = self._engine.changes.wait_for(self._is_idle, deadline)
         if not idle:
             assert timeout is not None
             raise AskTimeout(timeout, what="the session did not become idle")
@@ -119,8 +132,7 @@ class Delivery:
             with self._turn_lock:
                 self._engine.dispatcher.process(batch, part)
         finally:
-            with self._engine.changed:
-                self._engine.changed.notify_all()
+            self._engine.changes.tell()
         return waiting - len(batch)
 
     def put(self, items: List[Any], size: int) -> None:
@@ -134,17 +146,17 @@ class Delivery:
         inbox, dispatcher = engine.inbox, engine.dispatcher
         if not items:
             return
-        unheard = not self.by_waiters and dispatcher.is_unheard() and inbox.is_drained()
+        unheard = not self.by_waiters and dispatcher.is_unheard()
         if unheard and self._turn_lock.acquire(blocking=False):
             try:
-                # Looked at again: only now nobody else can begin to deliver something older.
+                # Looked at here: only now nobody else can begin to deliver something older.
                 if inbox.is_drained():
                     dispatcher.process_unheard(items)
             finally:
                 self._turn_lock.release()
-            with engine.changed:
-                engine.changed.notify_all()
-        inbox.put(items, size)  # what is left: nearly always all of it, or nothing
+            engine.changes.tell()
+        if items:
+            inbox.put(items, size)  # what is left: nearly always all of it, or nothing
 
     def process(self, timeout: Optional[float]) -> int:
         """Deliver what has arrived, on this thread; wait up to *timeout* for a first batch."""
@@ -152,8 +164,10 @@ class Delivery:
             return 0
         try:
             if self._belongs_to_another(None):
-                with self._engine.changed:
-                    self._engine.changed.wait(0.05 if timeout is None else min(0.05, timeout))
+                pause = 0.05 if timeout is None else min(0.05, timeout)
+                self._engine.changes.wait_for(
+                    lambda: not self._belongs_to_another(None), Deadline(pause)
+                )
             count = self.process_batch(timeout)
             while count and not self.is_over():
                 more = self.process_batch(0)
@@ -171,9 +185,7 @@ class Delivery:
             if deadline.is_over():
                 return False
             if self._belongs_to_another(turn) or not self._turn_lock.acquire(blocking=False):
-                with self._engine.changed:
-                    if not is_over():
-                        self._engine.changed.wait(min(0.05, deadline.slice()))
+                self._engine.changes.wait_for(is_over, Deadline(min(0.05, deadline.slice())))
                 continue
             try:
                 self.process_batch(deadline.slice(), turn)

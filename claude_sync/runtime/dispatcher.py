@@ -38,7 +38,7 @@ from .items import EndOfStream, Routed, StderrLine, Withdrawn
 # The classes of messages are imported where they are looked at: they take longer than all
 # the rest, and the reader has loaded them before the first message comes.
 if TYPE_CHECKING:
-    from ..messages import Assistant, Message, Result, User
+    from ..messages import Assistant, Message, User
     from .engine import Engine
 
 __all__ = ["Dispatcher", "DispatcherThread"]
@@ -66,6 +66,7 @@ class Dispatcher:
         self._dispatching = threading.local()
         # Threads that ran posted calls: typically the user interface's.
         self.posted_threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+        self.has_posted = False
         self._posted = threading.Condition(threading.Lock())  # guards _waiting
         self._waiting = 0
         self._released = False
@@ -176,6 +177,7 @@ class Dispatcher:
 
         def run() -> None:
             self.posted_threads.add(threading.current_thread())
+            self.has_posted = True
             local = self._dispatching
             local.depth = getattr(local, "depth", 0) + 1
             try:
@@ -285,21 +287,22 @@ class Dispatcher:
     def _routed(self, item: Routed) -> None:
         owner = item.entry.owner if item.entry is not None else None
         turn = self.turn = owner if isinstance(owner, Turn) else None
-        message = self._parse(item.raw)
+        # By the name on the wire, from which the class follows.
+        kind = item.raw.get("type")
         handlers = self._handlers
+        if kind == "result":
+            self._result(item, turn)
+            return
+        message = self._parse(item.raw)
         if turn is not None:
             turn._collect(message)
             turn._event(message)
         for handler in handlers.of["message"]:
             self.call(handler, message)
-        # By the name on the wire, from which the class follows.
-        kind = item.raw.get("type")
         if kind == "assistant":
             self._assistant(message, turn)
         elif kind == "user":
             self._user(message, turn)
-        elif kind == "result":
-            self._result(message, item, turn)
         elif kind == "system":
             self._system(message)
         elif kind == "rate_limit_event":
@@ -359,20 +362,28 @@ class Dispatcher:
             for handler in of["task"]:
                 self.call(handler, message)
 
-    def _result(self, message: Result, item: Routed, turn: Optional[Turn]) -> None:
-        entry = item.completes
+    def _result(self, item: Routed, turn: Optional[Turn]) -> None:
+        entry, raw, of = item.completes, item.raw, self._handlers.of
+        message = None
+        if of["message"] or of["result"] or (turn is not None and turn._buffer is not None):
+            message = self._parse(raw)  # otherwise when somebody looks at it
         if entry is not None and turn is not None:
             # Known before the handlers run: a timeout while they do can still give it out.
-            turn._answer = turn._make_answer(message, item.spent, self._engine.cost_usd)
-        for handler in self._handlers.of["result"]:
-            self.call(handler, message)
-        if entry is None:
-            waiting = item.bystander.owner if item.bystander is not None else None
-            if isinstance(waiting, Turn):
-                waiting._forget()
+            total = self._engine.meter.total_usd
+            turn._answer = turn._make_answer(raw, item.spent, total, message)
+        if message is not None:
+            if entry is not None and turn is not None:
+                turn._event(message)
+            for handler in (*of["message"], *of["result"]):
+                self.call(handler, message)
+        if entry is not None:
+            self.turn = None
+            self._then(lambda: self._engine.turn_ended(entry, raw))
             return
-        self.turn = None
-        self._then(lambda: self._engine.turn_ended(entry, message))
+        waiting = item.bystander.owner if item.bystander is not None else None
+        if isinstance(waiting, Turn):
+            waiting._forget()
+        self._engine.send_next()  # this may be what a question waited for
 
     def _then(self, call: Callable[[], None]) -> None:
         """Do something after every handler called so far has run."""
@@ -391,8 +402,6 @@ class Dispatcher:
 def makes_way(item: Routed) -> bool:
     """Whether a question may be waiting for this: the end of what was not a turn of ours."""
     kind = item.raw.get("type")
-    if kind == "result":
-        return item.completes is None
     return kind == "command_lifecycle" or item.raw.get("subtype") == "session_state_changed"
 
 

@@ -49,10 +49,11 @@ from .lifecycle import Lifecycle
 from .responders import Responders
 from .stopping import Stopper
 from .timers import Timers
+from .waiting import Changes
 
 if TYPE_CHECKING:
-    from ..messages import Result
     from ..options import Options
+    from .connection import Connection
     from .items import EndOfStream
 
 __all__ = ["Engine"]
@@ -84,8 +85,8 @@ class Engine:
         self.queue: Deque[Turn] = deque()
         # Turns that are not done: they all fail when the client closes.
         self.open_turns: Set[Turn] = set()
-        # Notified when a batch was worked off, or the client's state changed.
-        self.changed = threading.Condition(threading.Lock())
+        # Told when a batch was worked off, or the client's state changed.
+        self.changes = Changes()
         self.meter = CostMeter()
         self.session_id: Optional[str] = options.session_id or (
             None if options.fork_session else options.resume
@@ -121,7 +122,8 @@ class Engine:
 
     def check(self) -> None:
         """Refuse a closed client, and one that was inherited by fork."""
-        self.check_process()
+        if os.getpid() != self.process_id:
+            self.check_process()
         if self.lifecycle.closing:
             raise ClientClosed()
 
@@ -158,32 +160,33 @@ class Engine:
     # A question is sent.
 
     def send_next(self) -> None:
-        """Send the next question, if one may be sent. Any thread but the reader's."""
-        with self.lock:
-            connection = self.lifecycle.connection
-            if not self.queue or connection is None or not connection.ready or connection.ended:
-                return
-            if not connection.ledger.may_send():
-                if connection.ledger.foreign_turn:
-                    self.timers.after(FOREIGN_PATIENCE, self._look_after_foreign_turn)
-                return
+        """Send the next question, if one may be sent."""
+        connection = self.lifecycle.connection
+        # A question is queued before this looks, and whoever ends the one in flight comes here
+        # after that: one of the two sees both.
+        if not self.queue or connection is None or connection.ledger.in_flight is not None:
+            return
         with connection.write_lock:
             with self.lock:
-                turn = self._take_next_locked()
+                turn = self._take_next_locked(connection)
+                held_up = turn is None and bool(self.queue) and connection.ledger.foreign_turn
             if turn is not None:
                 if self.inbox.raw_wanted or turn._buffer is not None:
                     self.update_merging()
                 data, turn._data = turn._data, b""
                 connection.write(data)
+        if held_up:
+            self.timers.after(FOREIGN_PATIENCE, self._look_after_foreign_turn)
 
-    def _take_next_locked(self) -> Optional[Turn]:
+    def _take_next_locked(self, connection: Connection) -> Optional[Turn]:
         """The question to write now; it counts as sent from here on."""
-        connection = self.lifecycle.connection
-        if connection is None or not connection.ready or connection.ended:
+        if connection is not self.lifecycle.connection:
+            return None  # another one was started meanwhile, and sends by itself
+        if not connection.ready or connection.ended:
             return None
         while self.queue and connection.ledger.may_send():
             turn = self.queue.popleft()
-            if self._over_budget(turn):
+            if self.options.budget_usd is not None and self._over_budget(turn):
                 continue
             if not turn.set_running_or_notify_cancel():
                 continue
@@ -195,10 +198,9 @@ class Engine:
         return None
 
     def _over_budget(self, turn: Turn) -> bool:
-        budget = self.options.budget_usd
-        if budget is None or self.meter.total_usd < budget:
+        budget, spent = self.options.budget_usd, self.meter.total_usd
+        if budget is None or spent < budget:
             return False
-        spent = self.meter.total_usd
         self.open_turns.discard(turn)
         error = BudgetExceeded(f"{spent:.4f} USD of budget_usd={budget:g} are spent; nothing sent")
         # On another thread: this one holds the lock, and waiters may call us at once.
@@ -235,7 +237,7 @@ class Engine:
 
     # A question ends.
 
-    def turn_ended(self, entry: Entry, message: Result) -> None:
+    def turn_ended(self, entry: Entry, raw: Mapping[str, Any]) -> None:
         """Every handler of the turn has run: complete it, and send the next question."""
         turn = entry.owner
         self._finished(entry)
@@ -245,9 +247,9 @@ class Engine:
         answer = turn._answer
         assert answer is not None
         failure = failure_of(
-            message.raw, interrupted=turn._interrupted, assistant_error=turn._assistant_error
+            raw, interrupted=turn._interrupted, assistant_error=turn._assistant_error
         )
-        if failure is None and self._lacks_data(turn, message):
+        if failure is None and self.options.returns is not None and self._lacks_data(turn, raw):
             failure = Failure(ReturnsError, "the answer does not have the form that was asked for")
         answer.is_error = failure is not None
         if turn._handler_error is not None and self.options.raise_handler_errors:
@@ -257,14 +259,14 @@ class Engine:
         elif failure.error_class is TurnInterrupted and turn._stopping is not None:
             turn._fail(with_answer(turn._stopping, answer))
         elif turn.raise_on_error or turn._was_cancelled:
-            turn._fail(failure.error(answer, message))
+            turn._fail(failure.error(answer, answer.result))
         else:
             turn._succeed(answer)
         self.send_next()
 
-    def _lacks_data(self, turn: Turn, message: Result) -> bool:
+    def _lacks_data(self, turn: Turn, raw: Mapping[str, Any]) -> bool:
         """Whether ``returns=`` asked for data that did not come. Commands bring none."""
-        if self.options.returns is None or message.structured_output is not None:
+        if raw.get("structured_output") is not None:
             return False
         is_question = turn._entry is not None and turn._entry.kind == QUESTION
         return is_question and not str(turn.prompt).startswith("/")

@@ -59,7 +59,8 @@ class Inbox:
 
     def __init__(self) -> None:
         # Guards everything below; notified when there may be room again.
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         # Something is put here when the first batch comes: waking up whoever waits for it is
         # the one thing that every delta pays for, and this does it in C.
         self._arrived: SimpleQueue[None] = SimpleQueue()
@@ -75,7 +76,7 @@ class Inbox:
         """Add *items*, which took *size* bytes on the wire."""
         if not items:
             return
-        with self._changed:
+        with self._lock:
             if len(self._batches) >= MERGE_FROM and not self.raw_wanted:
                 items, size = self._merge(items, size)
                 if not items:
@@ -94,7 +95,7 @@ class Inbox:
         """
         end = None if timeout is None else time.monotonic() + timeout
         while True:
-            with self._changed:
+            with self._lock:
                 if self._taken:
                     return self._taken
                 if self._batches:
@@ -110,26 +111,26 @@ class Inbox:
 
     def is_drained(self) -> bool:
         """Whether everything that was put is worked off."""
-        with self._changed:
+        with self._lock:
             return not self._batches and not self._taken
 
     def wait_for_room(self, must_read: Callable[[], object]) -> None:
         """Pause while too much waits; not while *must_read* says that a reply is due."""
         if self._size <= HIGH_WATER:
             return
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(
                 lambda: self._size <= HIGH_WATER or self._released or must_read()
             )
 
     def look_again(self) -> None:
         """Something changed that a pausing reader should know."""
-        with self._changed:
+        with self._lock:
             self._changed.notify_all()
 
     def release(self) -> None:
         """Never pause again: the client is closing."""
-        with self._changed:
+        with self._lock:
             self._released = True
             self._changed.notify_all()
 

@@ -32,7 +32,7 @@ from .closing import LIVE, Closer
 from .connection import Connection
 from .dispatcher import DispatcherThread
 from .transport import Transport
-from .waiting import Deadline, wait_for
+from .waiting import Deadline
 
 if TYPE_CHECKING:
     from ..protocol.control import Reply
@@ -129,12 +129,9 @@ class Lifecycle:
         engine = self._engine
         connection = self.ensure_begun()
         deadline = Deadline(timeout)
-        with engine.changed:
-            wait_for(
-                engine.changed,
-                lambda: connection.ready or connection.ended or self.closing,
-                deadline,
-            )
+        engine.changes.wait_for(
+            lambda: connection.ready or connection.ended or self.closing, deadline
+        )
         if connection.ready:
             return connection
         if connection.error is not None:
@@ -271,8 +268,7 @@ class Lifecycle:
         engine = self._engine
         connection.ready = self._was_ready = True
         logger.debug("= %s is ready, CLI %s", engine.name, connection.cli_version or "(old)")
-        with engine.changed:
-            engine.changed.notify_all()
+        engine.changes.tell()
         engine.responders.run(engine.send_next)
 
     # What is known about it.
@@ -333,8 +329,7 @@ class Lifecycle:
             if not closing and not missing:
                 self.crashes += 1
             queued = bool(engine.queue)
-        with engine.changed:
-            engine.changed.notify_all()
+        engine.changes.tell()
         if closing:
             self.closer.finish()
             return

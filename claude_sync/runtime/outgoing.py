@@ -30,7 +30,8 @@ class Outgoing:
         self._owner = owner
         self._on_failure = on_failure
         # Guards everything below; never held while something blocks.
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._waiting: Deque[bytes] = deque()
         self._is_writing = False
         self._stopped = False
@@ -38,7 +39,7 @@ class Outgoing:
 
     def write(self, data: bytes) -> None:
         """Send *data*, which is whole lines. Returns at once."""
-        with self._changed:
+        with self._lock:
             if self._stopped:
                 return
             if not self._waiting and not self._is_writing:
@@ -61,14 +62,14 @@ class Outgoing:
 
     def stop(self) -> None:
         """Write no more; what waits is dropped."""
-        with self._changed:
+        with self._lock:
             self._stopped = True
             self._waiting.clear()
             self._changed.notify()
 
     def _run(self) -> None:
         while True:
-            with self._changed:
+            with self._lock:
                 self._is_writing = False
                 self._changed.wait_for(lambda: self._waiting or self._stopped)
                 if self._stopped:
@@ -78,7 +79,7 @@ class Outgoing:
             try:
                 self._transport.write(data)
             except OSError as error:
-                with self._changed:
+                with self._lock:
                     self._failed(error)
                 return
 

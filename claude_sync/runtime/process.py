@@ -304,8 +304,9 @@ class Output:
         while True:
             # Without a handle on the process, look after it once a second.
             ready = self._poll.poll(None if self.process_handle is not None else 1000)
-            if any(number == descriptor for number, _ in ready):
-                return True
+            for number, _ in ready:
+                if number == descriptor:
+                    return True
             if ready or self._process.poll() is not None:
                 # Exited, or told to stop: whatever arrives now comes from a grandchild.
                 return any(number == descriptor for number, _ in self._poll.poll(0))

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from typing import TYPE_CHECKING, Optional
 
 from ..errors import AskTimeout, ClaudeError
 
 if TYPE_CHECKING:
-    from ..answers import Answer, Turn
+    from ..answers import Turn
     from .engine import Engine
 
 __all__ = ["Stopper"]
@@ -86,15 +86,9 @@ class Stopper:
             entry = turn._entry
             if entry is not None and entry.result is not None:
                 # Only handlers are still at it: nothing to interrupt.
-                answer = turn._answer or self._answer_to_come(turn, entry.result)
+                # Perhaps they have not even come to the result.
+                answer = turn._answer or turn._make_answer(entry.result, 0.0, self._engine.cost_usd)
                 turn._fail(AskTimeout(turn.timeout, answer=answer))
-
-    def _answer_to_come(self, turn: Turn, result: Mapping[str, Any]) -> Answer:
-        """The answer of a result that is here, but that handlers have not come to yet."""
-        from ..protocol.parsing import parse
-
-        message: Any = parse(result)
-        return turn._make_answer(message, 0.0, self._engine.cost_usd)
 
     def watch_silence(self, turn: Turn, limit: float, since: float) -> None:
         """The clock of ``idle_timeout``: it stops while the CLI waits for us."""

@@ -2,19 +2,22 @@
 Waiting with an end: deadlines spread over steps, and waits that Ctrl-C can break.
 
 On Windows a wait without a timeout cannot be interrupted, so long waits are cut
-into slices everywhere; a slice costs a wake-up four times a second while a
-caller waits, and nothing otherwise.
+into slices; a slice costs a wake-up four times a second while a caller waits,
+and nothing otherwise. Elsewhere a wait that is sure to be notified has no slices:
+to start and stop the system's timer takes longer than the rest of it.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from typing import Callable, Optional
 
-__all__ = ["SLICE", "Deadline", "wait_for"]
+__all__ = ["LONGEST_WAIT", "SLICE", "Changes", "Deadline", "wait_for"]
 
 SLICE = 0.25
+LONGEST_WAIT = SLICE if os.name == "nt" else None
 
 
 class Deadline:
@@ -36,17 +39,60 @@ class Deadline:
         left = self.left()
         return SLICE if left is None else min(SLICE, left)
 
+    def within(self, longest: Optional[float]) -> Optional[float]:
+        """How long to wait in one go, at most *longest*; None: as long as it takes."""
+        left = self.left()
+        if left is None or longest is None:
+            return longest if left is None else left
+        return min(longest, left)
+
     def is_over(self) -> bool:
         """Whether the time is up."""
         return self._end is not None and time.monotonic() >= self._end
 
 
 def wait_for(
-    condition: threading.Condition, predicate: Callable[[], object], deadline: Deadline
+    condition: threading.Condition,
+    predicate: Callable[[], object],
+    deadline: Deadline,
+    longest: Optional[float] = SLICE,
 ) -> bool:
-    """Wait, holding *condition*, until *predicate* holds: True; False if time is up first."""
+    """
+    Wait, holding *condition*, until *predicate* holds: True; False if time is up first.
+
+    Looks again after *longest* seconds, for what changes without a notice.
+    """
     while not predicate():
         if deadline.is_over():
             return False
-        condition.wait(deadline.slice())
+        condition.wait(deadline.within(longest))
     return True
+
+
+class Changes:
+    """
+    Where threads wait for something to change, and others tell that something has.
+
+    To tell costs nothing while nobody waits: whoever waits is counted before it looks,
+    and whoever changes something looks at the count afterwards.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._condition = threading.Condition(self.lock)
+        self._waiting = 0
+
+    def tell(self) -> None:
+        """Something has changed."""
+        if self._waiting:
+            with self.lock:
+                self._condition.notify_all()
+
+    def wait_for(self, predicate: Callable[[], object], deadline: Deadline) -> bool:
+        """Wait until *predicate* holds: True; False if time is up first."""
+        with self.lock:
+            self._waiting += 1
+            try:
+                return wait_for(self._condition, predicate, deadline)
+            finally:
+                self._waiting -= 1

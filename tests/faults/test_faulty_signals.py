@@ -255,7 +255,7 @@ client = claude_sync.Client(cli=command, append_system_prompt="be nice. " * 6000
 client.__enter__()
 
 def press():
-    while not any(turn._callers for turn in list(client._engine.open_turns)):
+    while not any(turn._condition._waiters for turn in list(client._engine.open_turns)):
         threading.Event().wait(0.01)
     os.kill(os.getpid(), signal.SIGINT)
 
@@ -454,7 +454,7 @@ client = claude_sync.Client(cli=StandIn().command)
 client.start()
 turn = client.submit("[[sleep 60]]")
 done = client._engine.lifecycle.connection
-with client._engine.lock, client._engine.changed, done.write_lock:
+with client._engine.lock, client._engine.changes.lock, done.write_lock:
     child = os.fork()
     if child == 0:
         signal.alarm(15)

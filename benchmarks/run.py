@@ -100,6 +100,7 @@ class Benchmark:
             self.streams,
             self.raw_streams,
             self.empty_turns,
+            self.requests,
             self.latencies,
             self.large_messages,
             self.cold_scripts,
@@ -158,6 +159,12 @@ class Benchmark:
         """Question to answer, when the CLI says nothing but that it is done."""
         figures = self.all_sides("turns", 300 if self.quick else 1000, self.repetitions(5, 3))
         yield Row("empty turn", "ms", joined(figures, statistics.median), 1e3)
+
+    def requests(self):
+        """The CLI asks, the program answers."""
+        for task, title in (("permissions", "permission asked"), ("calls", "tool called")):
+            figures = self.all_sides(task, 300 if self.quick else 1000, self.repetitions(5, 3))
+            yield Row(f"{title}, to the answer", "ms", joined(figures, statistics.median), 1e3)
 
     def latencies(self):
         """From the CLI's write to the handler."""

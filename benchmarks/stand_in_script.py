@@ -7,6 +7,10 @@ The prompt says what is wanted::
     stream 200000           so many deltas, built beforehand, as fast as the pipe takes them
     paced 1000              so many deltas, one each millisecond, each with the time it left
     large 67108864          one message of so many characters, with the time it left
+    permissions 1000        so many requests for permission, one after the other
+    calls 1000              so many calls of a tool, one after the other
+
+The last two answer with how long each of them took, in seconds, as JSON.
 """
 
 from __future__ import annotations
@@ -14,12 +18,13 @@ from __future__ import annotations
 import json
 import time
 
-from tasks import PIECE
+from tasks import PIECE, SERVER
 
 from claude_sync.testing import builders
 
 LINES_AT_ONCE = 200
 PACE = 0.001
+CLIENT_INFO = {"name": "stand-in", "version": "1"}
 
 
 def serve(cli):
@@ -30,8 +35,8 @@ def serve(cli):
         content = user["message"]["content"]
         prompt = content if isinstance(content, str) else content[0]["text"]
         task, _, count = prompt.partition(" ")
-        TASKS[task](cli, user, int(count or 0))
-        cli.say(builders.result("done", [user.get("uuid")], session_id=cli.session_id))
+        text = TASKS[task](cli, user, int(count or 0)) or "done"
+        cli.say(builders.result(text, [user.get("uuid")], session_id=cli.session_id))
 
 
 def empty(cli, user, count):
@@ -68,6 +73,50 @@ def large(cli, user, count):
     cli.print_raw(b"%b%020d%b%b" % (before, time.monotonic_ns(), text, after))
 
 
+def permissions(cli, user, count):
+    """Ask for permission *count* times; every answer must be a yes."""
+    cli.begin_turn(user)
+
+    def ask(number):
+        request = cli.ask_permission("Bash", {"command": f"echo {number}"})
+        if cli.expect_reply(request)["behavior"] != "allow":
+            raise AssertionError("a request for permission was denied")
+
+    return timed(ask, count)
+
+
+def calls(cli, user, count):
+    """Call a tool *count* times; every result must be right."""
+    cli.begin_turn(user)
+    greeting = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT_INFO}
+    ask_server(cli, {"id": "greeting", "method": "initialize", "params": greeting})
+    ask_server(cli, {"method": "notifications/initialized"})
+
+    def call(number):
+        arguments = {"name": "add", "arguments": {"a": number, "b": 1}}
+        reply = ask_server(cli, {"id": number, "method": "tools/call", "params": arguments})
+        if reply["result"]["content"][0]["text"] != str(number + 1):
+            raise AssertionError(f"the tool answered {reply}")
+
+    return timed(call, count)
+
+
+def ask_server(cli, message):
+    """Send a message to the server inside the client's process; its answer."""
+    request = cli.call_server(SERVER, {"jsonrpc": "2.0", **message})
+    return cli.expect_reply(request)["mcp_response"]
+
+
+def timed(act, count):
+    """Seconds of each of *count* acts, as JSON."""
+    durations = []
+    for number in range(count):
+        begin = time.perf_counter()
+        act(number)
+        durations.append(time.perf_counter() - begin)
+    return json.dumps(durations)
+
+
 def frame_of(cli, user):
     """What comes before the deltas of a turn, and what comes after them."""
     begin, block, *end = builders.stream_of((), session_id=cli.session_id)
@@ -80,4 +129,11 @@ def encoded(message):
     return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-TASKS = {"empty": empty, "stream": stream, "paced": paced, "large": large}
+TASKS = {
+    "empty": empty,
+    "stream": stream,
+    "paced": paced,
+    "large": large,
+    "permissions": permissions,
+    "calls": calls,
+}

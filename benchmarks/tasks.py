@@ -16,6 +16,8 @@ import time
 
 # What each delta of a stream says; its line is then about as long as that of a real one.
 PIECE = "Nine words of text, as a model would write. "
+# The MCP server with the tool that is called; the name that claude_sync gives to its own.
+SERVER = "claude_sync"
 
 
 def main(functions):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import tasks
@@ -75,6 +76,23 @@ def large(cli, count):
         before = tasks.memory("VmRSS")
         client.ask(f"large {count}")
     return [delays[0], tasks.memory("VmHWM") - before]
+
+
+def permissions(cli, count):
+    """Seconds of each of *count* requests for permission, measured by the stand-in."""
+    with open_client(cli, on_permission=lambda request: request.allow()) as client:
+        return json.loads(client.ask(f"permissions {count}"))
+
+
+def calls(cli, count):
+    """Seconds of each of *count* calls of a tool, measured by the stand-in."""
+
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    with open_client(cli, tools=[add]) as client:
+        return json.loads(client.ask(f"calls {count}"))
 
 
 if __name__ == "__main__":

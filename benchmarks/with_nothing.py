@@ -52,8 +52,14 @@ class Pipe:
         while True:
             message = self._queue.get()
             if message["type"] == "result":
+                self.result = message["result"]
                 return
             yield message
+
+    def answer(self, request, body):
+        """Answer a request."""
+        response = {"subtype": "success", "request_id": request["request_id"], "response": body}
+        self.write({"type": "control_response", "response": response})
 
     def texts(self, prompt):
         """Send a question; the text of each delta."""
@@ -112,6 +118,31 @@ def large(cli, count):
             if message["type"] == "assistant":
                 delays.append(tasks.seconds_since(message["message"]["content"][0]["text"][:20]))
     return [delays[0], tasks.memory("VmHWM") - before]
+
+
+def permissions(cli, count):
+    """Seconds of each of *count* requests for permission, measured by the stand-in."""
+    with Pipe(cli) as pipe:
+        for message in pipe.ask(f"permissions {count}"):
+            if message["type"] == "control_request":
+                asked = message["request"]
+                pipe.answer(message, {"behavior": "allow", "updatedInput": asked["input"]})
+        return ujson.loads(pipe.result)
+
+
+def calls(cli, count):
+    """Seconds of each of *count* calls of a tool, measured by the stand-in."""
+    with Pipe(cli) as pipe:
+        for message in pipe.ask(f"calls {count}"):
+            if message["type"] != "control_request":
+                continue
+            asked = message["request"]["message"]
+            arguments = asked.get("params", {}).get("arguments", {"a": 0, "b": 0})
+            total = str(arguments["a"] + arguments["b"])
+            result = {"content": [{"type": "text", "text": total}]}
+            reply = {"jsonrpc": "2.0", "id": asked.get("id"), "result": result}
+            pipe.answer(message, {"mcp_response": reply})
+        return ujson.loads(pipe.result)
 
 
 if __name__ == "__main__":

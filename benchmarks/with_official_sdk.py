@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 
 import tasks
-from claude_agent_sdk import AssistantMessage, ClaudeAgentOptions, ClaudeSDKClient, StreamEvent
+from claude_agent_sdk import (
+    AssistantMessage,
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    PermissionResultAllow,
+    ResultMessage,
+    StreamEvent,
+    create_sdk_mcp_server,
+    tool,
+)
 
 
 def run_with_client(use, cli, count, **settings):
@@ -77,6 +87,37 @@ def stream(cli, count):
 
 # It has one way to receive them.
 raw_stream = stream
+
+
+async def receive_figures(client, prompt):
+    """Ask for what the stand-in measures itself."""
+    await client.query(prompt)
+    async for message in client.receive_response():
+        if isinstance(message, ResultMessage):
+            return json.loads(message.result)
+    raise AssertionError("no result came")
+
+
+async def allow(tool, arguments, context):
+    """Say yes."""
+    return PermissionResultAllow()
+
+
+@tool("add", "Add two numbers.", {"a": int, "b": int})
+async def add(arguments):
+    """Add two numbers."""
+    return {"content": [{"type": "text", "text": str(arguments["a"] + arguments["b"])}]}
+
+
+def permissions(cli, count):
+    """Seconds of each of *count* requests for permission, measured by the stand-in."""
+    return run_with_client(receive_figures, cli, f"permissions {count}", can_use_tool=allow)
+
+
+def calls(cli, count):
+    """Seconds of each of *count* calls of a tool, measured by the stand-in."""
+    servers = {tasks.SERVER: create_sdk_mcp_server(tasks.SERVER, tools=[add])}
+    return run_with_client(receive_figures, cli, f"calls {count}", mcp_servers=servers)
 
 
 def turns(cli, count):

@@ -46,6 +46,8 @@ from .protocol.costs import Usage
 from .runtime.transport import Transport
 
 if TYPE_CHECKING:
+    from . import hooks as hooks
+    from . import policies as policies
     from .blocks import (
         DocumentBlock,
         ImageBlock,
@@ -61,13 +63,23 @@ if TYPE_CHECKING:
         ToolUse,
         UnknownBlock,
     )
+    from .hook_events import HookEvent
     from .messages import *  # noqa: F403
+    from .permissions import LATER, Decision, PermissionRequest, Questions
+    from .questions import Question, QuestionOption
     from .system_messages import *  # noqa: F403
     from .task_messages import *  # noqa: F403
+    from .tool_results import Image
+    from .tools import Tool, ToolContext, ToolError, tool
 
 # What the CLI says has many classes, which take longer to load than all the rest; they
 # are loaded when a name is asked for, or while a CLI starts.
 _LATER = {
+    "permissions": ("LATER", "Decision", "PermissionRequest", "Questions"),
+    "questions": ("Question", "QuestionOption"),
+    "hook_events": ("HookEvent",),
+    "tools": ("Tool", "ToolContext", "ToolError", "tool"),
+    "tool_results": ("Image",),
     "blocks": (
         "DocumentBlock",
         "ImageBlock",
@@ -145,19 +157,29 @@ _LATER = {
     ),
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}
+# Modules that are used by their names: claude_sync.hooks.block(...).
+_MODULES = ("hooks", "policies")
 
 __all__ = [
+    "LATER",
     "Answer",
     "Client",
     "Closed",
+    "Decision",
     "DocumentBlock",
     "HandlerError",
+    "HookEvent",
+    "Image",
     "ImageBlock",
     "Info",
     "InterruptReceipt",
     "McpToolResult",
     "McpToolUse",
     "Options",
+    "PermissionRequest",
+    "Question",
+    "QuestionOption",
+    "Questions",
     "RedactedThinking",
     "SearchResultBlock",
     "ServerToolResult",
@@ -166,6 +188,9 @@ __all__ = [
     "TextBlock",
     "Thinking",
     "ThinkingBlock",
+    "Tool",
+    "ToolContext",
+    "ToolError",
     "ToolResult",
     "ToolUse",
     "Transport",
@@ -174,7 +199,9 @@ __all__ = [
     "Usage",
     "__version__",
     "ask",
+    "tool",
     *_errors,
+    *_MODULES,
     *_LATER["messages"],
     *_LATER["system_messages"],
     *_LATER["task_messages"],
@@ -183,6 +210,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load the module that has *name*, the first time it is asked for."""
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

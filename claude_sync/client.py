@@ -26,7 +26,7 @@ from .options import Options, options_from
 from .prompts import user_message
 from .protocol.costs import Usage
 from .runtime.engine import Engine
-from .runtime.handlers import KINDS, NOT_YET, HandlerRegistry, near_miss, not_yet
+from .runtime.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, near_miss
 
 __all__ = ["Client", "ask"]
 
@@ -40,14 +40,9 @@ ASK_OPTIONS = ("attach", "timeout", "idle_timeout", "raise_on_error")
 
 # Settings that are carried, but that nothing acts on yet.
 NOT_BUILT = (
-    "tools",
-    "hooks",
-    "permissions",
-    "permission_timeout",
     "retries",
     "retry_effects",
     "returns_retries",
-    "control_timeout",
     "dialect",
 )
 
@@ -78,6 +73,16 @@ class Client(HandlerMethods):
         for name, handler in handlers.items():
             if handler is not None:
                 self._registry.add(name[3:], handler)
+        if self._options.hooks:
+            from .hooks import hooks_of
+
+            for hook in hooks_of(self._options.hooks):
+                self._registry.add_hook(hook)
+        if self._options.tools:
+            from .tools import make_tools
+
+            for tool in make_tools(self._options.tools):
+                self._registry.add_tool(tool)
 
     # Life.
 
@@ -204,6 +209,17 @@ class Client(HandlerMethods):
     def interrupt(self, timeout: float = 5.0) -> InterruptReceipt:
         """Stop whatever runs now; harmless when nothing does. Works in handlers."""
         return self._engine.interrupt(timeout)
+
+    def control(
+        self, subtype: str, timeout: Optional[float] = None, **fields: Any
+    ) -> Dict[str, Any]:
+        """
+        Send any control request the CLI knows, and return its reply. Works in handlers.
+
+        Waits for *timeout* seconds, by default ``control_timeout``. ControlError if the CLI
+        refuses; ControlTimeout if it says nothing, as old ones do to what they do not know.
+        """
+        return self._engine.control(subtype, fields, seconds("timeout", timeout))
 
     def process_events(self, timeout: float = 0) -> int:
         """
@@ -340,8 +356,8 @@ def handlers_among(overrides: Dict[str, Any]) -> Dict[str, Any]:
     """Take the handlers, ``on_text=...``, out of *overrides*."""
     names = [f"on_{kind}" for kind in KINDS]
     for name in overrides:
-        if name in NOT_YET:
-            raise UsageError(not_yet(name))
+        if name == "on_hook":
+            raise UsageError(HOOK_NEEDS_EVENT)
         meant = near_miss(name, names) if name.startswith("on_") and name not in names else None
         if meant is not None:
             raise UsageError(f"there is no event {name!r}: did you mean {meant}?")

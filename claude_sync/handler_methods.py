@@ -8,9 +8,10 @@ handler; handlers run in order of registration.
 
 from __future__ import annotations
 
-from typing import Any, Callable, TypeVar, Union, overload
+from typing import Any, Callable, Optional, TypeVar, Union, overload
 
-from .runtime.handlers import KINDS, HandlerRegistry, add_methods_of
+from .errors import UsageError
+from .runtime.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, add_methods_of
 
 __all__ = ["HandlerMethods"]
 
@@ -53,6 +54,71 @@ class HandlerMethods:
     def on_tool_result(self, handler: H) -> H:
         """What each tool returned, as a ``ToolResult``."""
         return self._add("tool_result", handler)
+
+    def on_permission(self, handler: H) -> H:
+        """Claude wants to use a tool: a ``PermissionRequest``, to be answered."""
+        return self._add("permission", handler)
+
+    def on_question(self, handler: H) -> H:
+        """Claude asks the person something: ``Questions``, to be answered."""
+        return self._add("question", handler)
+
+    def on_hook(
+        self,
+        event: str,
+        matcher: Optional[str] = None,
+        *,
+        timeout: Optional[float] = None,
+        on_failure: str = "block",
+    ) -> Callable[[H], H]:
+        """
+        A hook, as a decorator; its handler gets a ``HookEvent`` and may return a decision::
+
+            @client.on_hook("PreToolUse", matcher="Bash")
+            def check(event):
+                if "sudo" in event.tool_input["command"]:
+                    return claude_sync.hooks.block("no sudo here")
+
+        Before the CLI is used for the first time. A PreToolUse or PermissionRequest hook
+        that raises, returns nonsense or is not done within *timeout* (60) seconds blocks;
+        ``on_failure="continue"`` opts out.
+        """
+        from .hooks import make_hook
+
+        if callable(event):
+            raise UsageError(HOOK_NEEDS_EVENT)
+
+        def register(handler: H) -> H:
+            hook = make_hook(
+                event, handler, matcher=matcher, timeout=timeout, on_failure=on_failure
+            )
+            self._registry.add_hook(hook)
+            return handler
+
+        return register
+
+    @overload
+    def tool(self, function: H) -> H: ...
+
+    @overload
+    def tool(self, **settings: Any) -> Callable[[H], H]: ...
+
+    def tool(self, function: Any = None, **settings: Any) -> Any:
+        """
+        A function that Claude can call, as a decorator; see :func:`claude_sync.tool`::
+
+            @client.tool
+            def population(city: str) -> int: ...
+
+        Before the CLI is used for the first time.
+        """
+        from .tools import make_tool
+
+        def register(function: Any) -> Any:
+            self._registry.add_tool(make_tool(function, **settings))
+            return function
+
+        return register if function is None else register(function)
 
     def on_result(self, handler: H) -> H:
         """The end of each turn, also of turns nobody asked for, as a ``Result``."""

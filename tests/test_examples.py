@@ -15,6 +15,10 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 # What each prints, if the model is an echo: lines that tell that the point was made.
 EXPECTED = {
+    "guarded_folder": ["echo: What is in the notes?"],
+    "permission_prompt": ["echo: Write a haiku about threads into haiku.txt"],
+    "read_only_review": ["echo: Review setup.py: correctness first, then clarity. Be brief."],
+    "tool_over_data": ["echo: Which city grew most?"],
     "quickstart": ["ECHO: WHAT IS MY NAME?", "echo: And backwards?"],
     "streaming": ["echo: Count from one to five, in words.", "echo: Was that too long?"],
     "threads": [
@@ -23,6 +27,24 @@ EXPECTED = {
         "Rome: echo: One word: which river is near Rome?",
     ],
 }
+
+
+# What those print in which the stand-in uses tools; a model that echoes uses none.
+OFFLINE = {
+    "guarded_folder": [
+        'Write: offline, so not run: {"file_path": "notes/todo.txt", "content": "sleep"}'
+    ],
+    "permission_prompt": ["denied: Write"],
+    "read_only_review": [
+        'Read: offline, so not run: {"file_path": "setup.py"}',
+        "denied: Bash",
+    ],
+    "tool_over_data": [
+        'mcp__claude_sync__population: {"2010": 586860, "2020": 693494}',
+        "mcp__claude_sync__population: no figures of Atlantis; there are Lima, Oslo",
+    ],
+}
+REFUSED_BY_THE_HOOK = "secret.txt"
 
 
 def run(example, *words, environment):
@@ -43,7 +65,8 @@ def test_an_example_runs_without_a_cli(example, tmp_path):
     """--offline needs neither a CLI nor an account."""
     environment = clean_environment(tmp_path, PATH="")
     printed = run(example, "--offline", environment=environment)
-    assert set(EXPECTED[example.stem]) <= set(printed)
+    assert set(OFFLINE.get(example.stem, EXPECTED[example.stem])) <= set(printed)
+    assert REFUSED_BY_THE_HOOK not in "\n".join(printed)
 
 
 @pytest.mark.real

@@ -17,15 +17,19 @@ order. Decisions taken here and nowhere else:
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..errors import ControlError
 
 __all__ = [
+    "DENIED",
+    "LEFT_OPEN",
     "Reply",
     "RequestIds",
+    "allow_reply",
     "callback_reply",
     "control_request",
+    "deny_reply",
     "error_reply",
     "parse_reply",
     "request_body",
@@ -126,6 +130,57 @@ def callback_reply(raw: Mapping[str, Any], payload: Mapping[str, Any]) -> Dict[s
     return reply
 
 
+def allow_reply(
+    raw: Mapping[str, Any],
+    updated_input: Mapping[str, Any],
+    permissions: Sequence[Mapping[str, Any]] = (),
+) -> Dict[str, Any]:
+    """Our yes to a request for permission, in the form in which it came."""
+    updates = [without_nulls(update) for update in permissions]
+    if raw.get("type") == "callback.request":
+        answer = {"updated_input": dict(updated_input), "updated_permissions": updates}
+        return callback_reply(raw, {"behavior": "allow", **answer})
+    # The input is always sent: without it old CLIs refuse the answer.
+    answer = {"behavior": "allow", "updatedInput": dict(updated_input)}
+    if updates:
+        answer["updatedPermissions"] = updates
+    return permission_reply(raw, answer)
+
+
+def deny_reply(raw: Mapping[str, Any], message: str, interrupt: bool = False) -> Dict[str, Any]:
+    """Our no to a request for permission, in the form in which it came."""
+    answer: Dict[str, Any] = {"behavior": "deny", "message": message}
+    if interrupt:
+        answer["interrupt"] = True
+    if raw.get("type") == "callback.request":
+        return callback_reply(raw, answer)
+    return permission_reply(raw, answer)
+
+
+def permission_reply(raw: Mapping[str, Any], answer: Dict[str, Any]) -> Dict[str, Any]:
+    """*answer*, with the id of the tool's use where there is one: null is refused."""
+    request_id, _, body = request_body(raw)
+    tool_use_id = text_or_none(body.get("tool_use_id"))
+    if tool_use_id is not None:
+        answer["toolUseID"] = tool_use_id
+    return success_reply(request_id or "", answer)
+
+
+def without_nulls(update: Mapping[str, Any]) -> Dict[str, Any]:
+    """A permission update whose rules have no ``ruleContent: null``, which old CLIs refuse."""
+    plain = {key: value for key, value in update.items() if value is not None}
+    rules = plain.get("rules")
+    if isinstance(rules, (list, tuple)):
+        kept: List[Any] = [
+            {key: value for key, value in rule.items() if value is not None}
+            if isinstance(rule, dict)
+            else rule
+            for rule in rules
+        ]
+        plain["rules"] = kept
+    return plain
+
+
 def parse_reply(raw: Mapping[str, Any]) -> Optional[Reply]:
     """The reply in a ``control_response``; None where it has no usable form."""
     response = raw.get("response")
@@ -152,15 +207,10 @@ def safe_reply(raw: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
     request_id, subtype, body = request_body(raw)
     if request_id is None or subtype in LEFT_OPEN:
         return None
-    if raw.get("type") == "callback.request":
-        allowed = {"behavior": "deny", "message": DENIED} if subtype == "can_use_tool" else {}
-        return callback_reply(raw, allowed)
     if subtype == "can_use_tool":
-        answer: Dict[str, Any] = {"behavior": "deny", "message": DENIED}
-        tool_use_id = body.get("tool_use_id")
-        if isinstance(tool_use_id, str):
-            answer["toolUseID"] = tool_use_id
-        return success_reply(request_id, answer)
+        return deny_reply(raw, DENIED)
+    if raw.get("type") == "callback.request":
+        return callback_reply(raw, {})
     if subtype == "elicitation":
         return success_reply(request_id, {"action": "decline"})
     if subtype == "request_user_dialog":

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["LIVE", "Closer"]
 
 # Of the time for closing, this much is kept for joining the threads.
+# For something of the program's that still runs on a thread of ours.
+LENT_TIME = 0.5
 JOINING_TIME = 1.0
 # How long the interrupt of a running turn may take to be written.
 INTERRUPT_TIME = 0.5
@@ -199,22 +201,33 @@ class Closer:
 
     def _join(self, deadline: Deadline) -> None:
         engine = self._engine
+        # First whoever reads: the end of what it reads withdraws requests, which others
+        # have to be told of.
+        self._join_each(self._reading_threads(), deadline)
         engine.responders.stop()
         engine.timers.stop()
-        for thread in self._own_threads():
+        self._join_each(self._own_threads(), deadline)
+
+    def _join_each(self, threads: List[threading.Thread], deadline: Deadline) -> None:
+        # What the program runs there may never return: a person at a prompt, a long tool.
+        lent = self._engine.responders.lent()
+        for thread in threads:
             if thread is threading.current_thread() or thread.ident is None:
                 continue
-            thread.join(deadline.left())
+            thread.join(deadline.within(LENT_TIME if thread in lent else None))
             if thread.is_alive():
                 logger.warning(
                     "! the thread %s did not end in time; a handler on it has not returned",
                     thread.name,
                 )
 
+    def _reading_threads(self) -> List[threading.Thread]:
+        with self._engine.lock:
+            return list(self._lifecycle.threads)
+
     def _own_threads(self) -> List[threading.Thread]:
         engine, lifecycle = self._engine, self._lifecycle
-        with engine.lock:
-            threads = list(lifecycle.threads)
+        threads = self._reading_threads()
         connection = lifecycle.connection
         further = [
             lifecycle.dispatcher_thread,

@@ -120,6 +120,7 @@ def build_launch(
     budget_left: Optional[float] = None,
     hooks: Optional[Mapping[str, Any]] = None,
     sdk_servers: Sequence[str] = (),
+    own_tools: Sequence[str] = (),
     json_schema: Optional[Mapping[str, Any]] = None,
 ) -> Launch:
     """
@@ -136,6 +137,7 @@ def build_launch(
         budget_left: What is left of ``max_budget_usd``.
         hooks: The hooks, as ``initialize`` takes them.
         sdk_servers: The names of the MCP servers inside this program.
+        own_tools: Names of tools of this program that need no permission.
         json_schema: The form of all answers; None takes ``returns`` if it is a dict.
 
     Raises:
@@ -167,7 +169,7 @@ def build_launch(
             *program,
             *FIXED_FLAGS,
             *model_flags(options, model),
-            *permission_flags(options, permission_mode),
+            *permission_flags(options, permission_mode, own_tools),
             *limit_flags(options, budget_left),
             *conversation_flags(options, resume),
             *configuration_flags(options, files, cwd),

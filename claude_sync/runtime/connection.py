@@ -24,25 +24,26 @@ import threading
 import time
 from collections import deque
 from logging import DEBUG
-from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Mapping, Optional, Set, Union
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Optional, Tuple, Union
 
-from ..errors import CliDidNotStart, ClientClosed, CliExited, ControlTimeout
+from ..errors import CliDidNotStart, ClientClosed, CliExited
 from ..log import logger, shortened
 from ..protocol import control
 from ..protocol.codec import encode
 from ..protocol.turns import TurnLedger
-from .items import Routed, Withdrawn
+from .items import Asked, Routed, Withdrawn
 from .outgoing import Outgoing
+from .pending import PendingReply
 from .reader import ReaderThread, StderrThread
-from .waiting import Deadline
 
 if TYPE_CHECKING:
     from .command import Launch
     from .engine import Engine
+    from .open_requests import OpenRequest
     from .recorder import Recorder
     from .transport import Transport
 
-__all__ = ["Connection", "PendingReply"]
+__all__ = ["Connection"]
 
 STDERR_LINES_KEPT = 50
 LONGEST_NOISE = 2000
@@ -50,44 +51,6 @@ LONGEST_NOISE = 2000
 EXIT_PATIENCE = 1.0
 # The whole ladder from polite to firm, for a CLI whose output has ended.
 CLEARING_TIME = 7.0
-
-
-class PendingReply:
-    """A request of ours that waits for its reply."""
-
-    def __init__(
-        self, subtype: str, on_reply: Optional[Callable[[control.Reply], None]] = None
-    ) -> None:
-        self.subtype = subtype
-        self._on_reply = on_reply
-        self._settled = threading.Event()
-        # Called when nobody waits for the reply any more.
-        self.forget: Callable[[], object] = lambda: None
-        self._reply: Optional[control.Reply] = None
-        self._error: Optional[Exception] = None
-
-    def settle(self, outcome: Union[control.Reply, Exception]) -> None:
-        """The reply is here, or never comes."""
-        if isinstance(outcome, Exception):
-            self._error = outcome
-        else:
-            self._reply = outcome
-        self._settled.set()
-        if self._on_reply is not None and self._reply is not None:
-            self._on_reply(self._reply)
-
-    def wait(self, timeout: Optional[float]) -> control.Reply:
-        """The reply; ControlTimeout if it does not come in time."""
-        deadline = Deadline(timeout)
-        while not self._settled.wait(deadline.slice()):
-            if deadline.is_over():
-                assert timeout is not None
-                self.forget()
-                raise ControlTimeout(self.subtype, timeout)
-        if self._error is not None:
-            raise self._error
-        assert self._reply is not None
-        return self._reply
 
 
 class Connection:
@@ -107,8 +70,9 @@ class Connection:
         self.ledger = TurnLedger()
         self.pending: Dict[str, PendingReply] = {}
         self._ids = control.RequestIds()
-        # Requests of the CLI that wait for our answer.
-        self.open_requests: Set[str] = set()
+        # Requests of the CLI that wait for our answer, by their ids.
+        self.open_requests: Dict[str, OpenRequest] = {}
+        self.serving = engine.serving
         self.stderr_tail: Deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self.last_activity = time.monotonic()
         self.paused = False
@@ -208,6 +172,11 @@ class Connection:
             self.write(data)
         return pending
 
+    def new_id(self) -> str:
+        """An id for a request whose reply nobody waits for."""
+        with self._lock:
+            return self._ids.next()
+
     def must_read(self) -> bool:
         """Whether reading must not pause: a reply is due, or the end of a turn being stopped."""
         entry = self.ledger.running()
@@ -223,7 +192,7 @@ class Connection:
             # Of a CLI that does not start, this may be all it says.
             self.stderr_tail.append(line[:LONGEST_NOISE].decode("utf-8", "replace"))
 
-    def route(self, raw: Mapping[str, Any]) -> Optional[Union[Routed, Withdrawn]]:
+    def route(self, raw: Mapping[str, Any]) -> Optional[Union[Routed, Withdrawn, Asked]]:
         """Send a message where it belongs; return what goes to the inbox."""
         kind = raw.get("type")
         if kind == "result":
@@ -233,11 +202,15 @@ class Connection:
         if kind == "control_response":
             return self._reply(raw)
         if kind in ("control_request", "callback.request"):
-            self._asked(raw)
-            return None
+            return self.serving.arrived(self, raw)
         if kind == "control_cancel_request":
             with self._lock:
-                self.open_requests.discard(str(raw.get("request_id")))
+                request = self.open_requests.pop(str(raw.get("request_id")), None)
+            if request is not None:
+                request.withdraw()
+                if request.followers:
+                    follower = request
+                    self._engine.responders.run(lambda: self.release_followers(follower))
             return None
         ledger = self.ledger
         withdrawn = None
@@ -267,6 +240,9 @@ class Connection:
                 engine.session_id = session_id
             if not self.ready:
                 self._refused(raw)
+            left = self._left_open() if completes is not None and self.open_requests else ()
+        for request in left:
+            request.withdraw()
         return Routed(
             raw, completes, completes, waiting if completes is None else None, None, spent
         )
@@ -303,23 +279,44 @@ class Connection:
             pending.settle(reply)
         return Withdrawn(withdrawn) if withdrawn is not None else None
 
-    def _asked(self, raw: Mapping[str, Any]) -> None:
-        """The CLI asks something. Nobody serves it yet: answer so that nothing is let through."""
-        request_id, subtype, body = control.request_body(raw)
-        reply = control.safe_reply(raw)
-        if reply is None or request_id is None:
-            return
+    def _left_open(self) -> List[OpenRequest]:
+        """Requests of a turn that has ended. A subagent may go on, and so may what it asks."""
+        left = [
+            request
+            for request in self.open_requests.values()
+            if request.subtype == "can_use_tool" and not request.body.get("agent_id")
+        ]
+        for request in left:
+            del self.open_requests[request.request_id]
+        return left
+
+    def answer_request(self, request: OpenRequest, data: bytes) -> None:
+        """
+        Write the answer to a request of the CLI.
+
+        A hook that decides about the same thing is waited for: the CLI takes whichever
+        answer comes first, and that must not be a yes while a no is being thought about.
+        """
         with self._lock:
-            self.open_requests.add(request_id)
-        if subtype == "can_use_tool":
-            self._engine.warn_unserved_permission(body)
+            self.open_requests.pop(request.request_id, None)
+            for other in self.open_requests.values():
+                if other.decides_about(request):
+                    other.followers.append((request, data))
+                    return
+        with self.write_lock:
+            self.write(data)
+        self.release_followers(request)
 
-        def answer() -> None:
-            self.send(reply)
-            with self._lock:
-                self.open_requests.discard(request_id)
+    def release_followers(self, request: OpenRequest) -> None:
+        """Write what waited for the end of *request*."""
+        with self._lock:
+            followers, request.followers = request.followers, []
+        for other, data in followers:
+            self.answer_request(other, data)
 
-        self._engine.responders.run(answer)
+    def is_at_least(self, *version: int) -> bool:
+        """Whether the CLI is known to be of that version or a later one."""
+        return version_of(self.cli_version) >= version
 
     def refuse(self, raw: Mapping[str, Any]) -> None:
         """Answer a request that could not be served: one without an answer parks the turn."""
@@ -347,9 +344,12 @@ class Connection:
             self.error = self._make_error(exit_code, error)
             waiting = list(self.pending.values())
             self.pending.clear()
+            asked = list(self.open_requests.values())
             self.open_requests.clear()
         for pending in waiting:
             pending.settle(self.error)
+        for request in asked:
+            request.withdraw()
 
     def clear_away(self) -> None:
         """End what is left of the process and free its descriptors. On the reader thread."""
@@ -408,3 +408,14 @@ class Connection:
 def is_being_stopped(turn: Any) -> bool:
     """Whether the end of *turn* is awaited with little patience."""
     return bool(getattr(turn, "_interrupted", False))
+
+
+def version_of(text: Optional[str]) -> Tuple[int, ...]:
+    """The numbers of a version; none for one that is not told."""
+    numbers = []
+    for part in (text or "").split(".")[:3]:
+        digits = part.partition("-")[0].strip()
+        if not digits.isdigit():
+            break
+        numbers.append(int(digits))
+    return tuple(numbers)

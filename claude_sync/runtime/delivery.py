@@ -12,8 +12,8 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..errors import AskTimeout, CalledFromHandler, ClientClosed, UsageError
-from .items import Routed
-from .waiting import LONGEST_WAIT, Deadline, wait_for
+from .items import Asked, Routed
+from .waiting import SLICE, Deadline, wait_for
 
 if TYPE_CHECKING:
     from ..answers import Answer, Turn
@@ -39,7 +39,7 @@ class Delivery:
         dispatcher = self._engine.dispatcher
         if dispatcher.is_dispatching():
             raise CalledFromHandler(method)
-        if dispatcher.has_posted and threading.current_thread() in dispatcher.posted_threads:
+        if dispatcher.posting is not None and dispatcher.posting.has_run_here():
             raise UsageError(
                 f"{method}() would freeze this thread, which runs the handlers (it is the user "
                 "interface's, probably). Call submit() and act in on_result."
@@ -54,9 +54,8 @@ class Delivery:
                 return turn.result()
         self._engine.submit(turn, message)
         with turn._condition:
-            # Whatever ends it notifies: no need to look from time to time.
             while not turn._is_over():
-                turn._condition.wait(LONGEST_WAIT)
+                turn._condition.wait(SLICE)
             return turn._outcome()
 
     def wait_for_turn(
@@ -82,7 +81,7 @@ class Delivery:
         else:
             condition = turn._condition
             with condition:
-                over = wait_for(condition, is_over, deadline, LONGEST_WAIT)
+                over = wait_for(condition, is_over, deadline)
         if not over:
             assert timeout is not None
             raise AskTimeout(timeout, sent=turn.running(), answer=turn._answer)
@@ -141,13 +140,16 @@ class Delivery:
 
         A client without handlers, as a plain script has it, has nothing of the program's
         to call. Then the reader completes the turn itself, which saves a change of threads.
+        So does a request that comes alone, with nothing before it: a responder serves it.
         """
         engine = self._engine
         inbox, dispatcher = engine.inbox, engine.dispatcher
         if not items:
             return
-        unheard = not self.by_waiters and dispatcher.is_unheard()
-        if unheard and self._turn_lock.acquire(blocking=False):
+        calls_nobody = not self.by_waiters and (
+            dispatcher.is_unheard() or (type(items[0]) is Asked and dispatcher.only_hands_on(items))
+        )
+        if calls_nobody and self._turn_lock.acquire(blocking=False):
             try:
                 # Looked at here: only now nobody else can begin to deliver something older.
                 if inbox.is_drained():
@@ -203,7 +205,7 @@ class Delivery:
     def _part_for(self, turn: Optional[Turn], batch: List[Any]) -> Optional[int]:
         """How much of *batch* comes before a turn that another thread waits for; None: all."""
         for number, item in enumerate(batch):
-            entry = item.entry if isinstance(item, Routed) else None
+            entry = item.entry if isinstance(item, (Routed, Asked)) else None
             owner = entry.owner if entry is not None else None
             if owner is not None and owner is not turn and getattr(owner, "_callers", 0) > 0:
                 if number == 0:

@@ -23,7 +23,6 @@ Decisions taken here and nowhere else:
 from __future__ import annotations
 
 import threading
-import weakref
 from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..answers import Turn
@@ -31,9 +30,10 @@ from ..events import Closed, HandlerError
 from ..log import logger
 from ..pieces import Piece, Thinking
 from ..protocol.streaming import Assembler
-from .handlers import HandlerRegistry
+from .handlers import HandlerRegistry, Handling
 from .inbox import MergedDelta
-from .items import EndOfStream, Routed, StderrLine, Withdrawn
+from .items import Asked, EndOfStream, Routed, StderrLine, Withdrawn
+from .posting import Posting
 
 # The classes of messages are imported where they are looked at: they take longer than all
 # the rest, and the reader has loaded them before the first message comes.
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Dispatcher", "DispatcherThread"]
 
-# So many posted calls may wait in somebody else's queue; then we wait, and text is merged.
-POSTED_AT_ONCE = 64
-
 NO_HANDLERS = HandlerRegistry()
 
 
@@ -54,7 +51,7 @@ class Dispatcher:
 
     def __init__(self, engine: Engine, post: Optional[Callable[[Callable[[], None]], object]]):
         self._engine = engine
-        self._post = post
+        self.posting = Posting(post) if post is not None else None
         # Loaded with the first batch.
         self._parse: Any = None
         self._assembler = Assembler()
@@ -64,11 +61,7 @@ class Dispatcher:
         self.turn: Optional[Turn] = None
         # Set while a thread dispatches: it must not wait for a turn.
         self._dispatching = threading.local()
-        # Threads that ran posted calls: typically the user interface's.
-        self.posted_threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
-        self.has_posted = False
-        self._posted = threading.Condition(threading.Lock())  # guards _waiting
-        self._waiting = 0
+        # The client closes: nobody may be left who runs posted calls.
         self._released = False
         # What a handler raised that must reach the thread which delivers.
         self._leaving: Optional[BaseException] = None
@@ -76,7 +69,11 @@ class Dispatcher:
     def is_unheard(self) -> bool:
         """Whether there is no handler at all, and nowhere else that calls are posted to."""
         registry = self._engine.registry()
-        return self._post is None and (registry is None or registry.is_empty)
+        return self.posting is None and (registry is None or registry.is_empty)
+
+    def only_hands_on(self, items: List[Any]) -> bool:
+        """Whether these are requests only, which responders serve."""
+        return self.posting is None and all(type(item) is Asked for item in items)
 
     def is_dispatching(self) -> bool:
         """Whether the calling thread is inside a handler."""
@@ -138,7 +135,7 @@ class Dispatcher:
 
     def call(self, handler: Callable[[Any], object], event: Any) -> None:
         """Call a handler, or have it called; its failure is nobody else's."""
-        if self._post is None:
+        if self.posting is None:
             try:
                 handler(event)
             except Exception as error:
@@ -152,11 +149,39 @@ class Dispatcher:
             return
         self._hand_over(handler, event)
 
+    def handling(self) -> Handling:
+        """While something of the program's runs, this thread must not wait for a turn."""
+        return Handling(self._dispatching)
+
+    def post(self, function: Callable[[], None]) -> None:
+        """Have *function* called where calls are posted to; whatever that raises goes through."""
+        self._post_call(lambda _: function(), None)
+
+    def failed_elsewhere(
+        self,
+        handler: Callable[..., object],
+        event: Any,
+        error: BaseException,
+        turn: Optional[Turn],
+    ) -> None:
+        """Something that is not called from here raised *error*: log it, and tell on_error."""
+        self._log(handler, event, error)
+        if turn is not None and turn._handler_error is None:
+            turn._handler_error = error
+        report = HandlerError(error, handler, event)
+
+        def tell() -> None:
+            for reporter in self._handlers.of["error"]:
+                self.call(reporter, report)
+
+        # In order, and where handlers run.
+        self._engine.inbox.put([tell])
+
     def release(self) -> None:
         """The client closes: wait for posted calls no longer."""
-        with self._posted:
-            self._released = True
-            self._posted.notify_all()
+        self._released = True
+        if self.posting is not None:
+            self.posting.release()
 
     # Where handlers run.
 
@@ -168,36 +193,18 @@ class Dispatcher:
             self._failed(handler, event, error, direct=True)
 
     def _post_call(self, handler: Callable[[Any], object], event: Any) -> None:
-        assert self._post is not None
-        with self._posted:
-            self._posted.wait_for(lambda: self._waiting < POSTED_AT_ONCE or self._released)
-            self._waiting += 1
+        assert self.posting is not None
         # As they are now; when the call runs, another turn may be going on.
         registry, turn = self._handlers, self.turn
 
-        def run() -> None:
-            self.posted_threads.add(threading.current_thread())
-            self.has_posted = True
-            local = self._dispatching
-            local.depth = getattr(local, "depth", 0) + 1
-            try:
-                handler(event)
-            except Exception as error:
-                self._failed(handler, event, error, registry, turn)
-            finally:
-                local.depth -= 1
-                self._call_is_done()
+        def call() -> None:
+            with self.handling():
+                try:
+                    handler(event)
+                except Exception as error:
+                    self._failed(handler, event, error, registry, turn)
 
-        try:
-            self._post(run)
-        except BaseException:
-            self._call_is_done()
-            raise
-
-    def _call_is_done(self) -> None:
-        with self._posted:
-            self._waiting -= 1
-            self._posted.notify_all()
+        self.posting(call)
 
     def _failed(
         self,
@@ -209,8 +216,7 @@ class Dispatcher:
         *,
         direct: bool = False,
     ) -> None:
-        name = getattr(handler, "__qualname__", repr(handler))
-        logger.error("! the handler %s failed on %s", name, type(event).__name__, exc_info=error)
+        self._log(handler, event, error)
         if registry is None:
             turn = self.turn
         if turn is not None and turn._handler_error is None:
@@ -221,12 +227,16 @@ class Dispatcher:
         report = HandlerError(error, handler, event)
         for reporter in (registry or self._handlers).of["error"]:
             try:
-                if direct or registry is not None or self._post is None:
+                if direct or registry is not None or self.posting is None:
                     reporter(report)
                 else:
                     self._hand_over(reporter, report)
             except BaseException:  # sys.exit() included: this thread is everybody's
                 logger.exception("! the handler %r failed on an error", reporter)
+
+    def _log(self, handler: Callable[..., object], event: Any, error: BaseException) -> None:
+        name = getattr(handler, "__qualname__", repr(handler))
+        logger.error("! the handler %s failed on %s", name, type(event).__name__, exc_info=error)
 
     # What is delivered.
 
@@ -272,6 +282,8 @@ class Dispatcher:
         elif isinstance(item, StderrLine):
             for handler in self._handlers.of["stderr"]:
                 self.call(handler, item.text)
+        elif isinstance(item, Asked):
+            self._serve(item)
         elif isinstance(item, Withdrawn):
             self._then(lambda: self._engine.turn_withdrawn(item.entry))
         elif isinstance(item, EndOfStream):
@@ -313,6 +325,14 @@ class Dispatcher:
             self._then(lambda: self._engine.turn_withdrawn(entry))
         elif makes_way(item):
             self._engine.send_next()
+
+    def _serve(self, item: Asked) -> None:
+        try:
+            item.serve()
+        except BaseException as error:
+            if isinstance(error, Exception) or not self._engine.delivery.by_waiters:
+                raise
+            self._leaving = error  # Ctrl-C at a prompt: it reaches whoever waits
 
     def _assistant(self, message: Assistant, turn: Optional[Turn]) -> None:
         from ..blocks import ToolUse
@@ -388,7 +408,7 @@ class Dispatcher:
     def _then(self, call: Callable[[], None]) -> None:
         """Do something after every handler called so far has run."""
         # While closing, nobody may be left who runs posted calls.
-        if self._post is None or self._released:
+        if self.posting is None or self._released:
             call()
         else:
             try:

@@ -22,7 +22,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable, Deque, List, Mapping, Optional, Set
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Optional, Set
 
 from ..answers import Turn
 from ..errors import (
@@ -36,7 +36,6 @@ from ..errors import (
     UsageError,
 )
 from ..events import InterruptReceipt
-from ..log import logger
 from ..protocol.codec import encode, encode_question
 from ..protocol.costs import CostMeter, Usage
 from ..protocol.outcomes import Failure, failure_of
@@ -47,6 +46,7 @@ from .handlers import HandlerRegistry
 from .inbox import Inbox
 from .lifecycle import Lifecycle
 from .responders import Responders
+from .serving import Serving
 from .stopping import Stopper
 from .timers import Timers
 from .waiting import Changes
@@ -81,6 +81,7 @@ class Engine:
         post = options.post
         self.dispatcher = Dispatcher(self, post if callable(post) else None)
         self.delivery = Delivery(self, post)
+        self.serving = Serving(self, post)
         self.stopper = Stopper(self)
         self.queue: Deque[Turn] = deque()
         # Turns that are not done: they all fail when the client closes.
@@ -92,7 +93,6 @@ class Engine:
             None if options.fork_session else options.resume
         )
         self.lifecycle = Lifecycle(self)
-        self._warned_permission = False
 
     # What was spent.
 
@@ -361,6 +361,19 @@ class Engine:
             tuple(body.get("still_queued") or ()), tuple(body.get("cancelled") or ()), body
         )
 
+    def control(
+        self, subtype: str, fields: Mapping[str, Any], timeout: Optional[float]
+    ) -> Dict[str, Any]:
+        """Send a request, wait for the CLI's word."""
+        if not isinstance(subtype, str) or not subtype:
+            raise UsageError(f"the name of a control request is a str, not {subtype!r}.")
+        self.check()
+        patience = self.options.control_timeout if timeout is None else timeout
+        connection = self.lifecycle.ensure_ready("control", patience)
+        pending = connection.request(subtype, fields)
+        assert pending is not None
+        return pending.wait(patience).check(subtype)
+
     def steer(self, message: Any) -> None:
         """Write a user message into the turn that runs."""
         self.check()
@@ -386,16 +399,6 @@ class Engine:
             self.queue.remove(turn)
             self.open_turns.discard(turn)
             return True
-
-    def warn_unserved_permission(self, body: Mapping[str, Any]) -> None:
-        """Say once how to let Claude use a tool."""
-        if not self._warned_permission:
-            self._warned_permission = True
-            logger.warning(
-                "! Claude asked to use %s and was denied, because nobody decides. Allow it with "
-                "allowed_tools=[...], or choose another permission_mode=...",
-                body.get("tool_name"),
-            )
 
 
 def with_answer(error: Exception, answer: Any) -> Exception:

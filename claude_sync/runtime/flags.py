@@ -9,7 +9,7 @@ this form for each flag it knows; an unknown flag ends it with exit code 1.
 from __future__ import annotations
 
 import os
-from typing import List, Mapping, Optional, Union
+from typing import List, Mapping, Optional, Sequence, Union
 
 from ..errors import BudgetExceeded
 from ..options import Options
@@ -34,13 +34,15 @@ def model_flags(options: Options, model: Optional[str]) -> List[str]:
     return flags
 
 
-def permission_flags(options: Options, permission_mode: Optional[str]) -> List[str]:
+def permission_flags(
+    options: Options, permission_mode: Optional[str], own_tools: Sequence[str] = ()
+) -> List[str]:
     """What Claude may do."""
     flags = []
     mode = options.permission_mode if permission_mode is None else permission_mode
     if mode is not None:
         flags.append(f"--permission-mode={mode}")
-    allowed = list(options.allowed_tools)
+    allowed = [*options.allowed_tools, *own_tools]
     if options.skills == "all":
         allowed.append("Skill")
     else:

@@ -13,20 +13,30 @@ alive: both can be collected together, and the client is closed.
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Dict, Iterable, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Set, Tuple
 
 from ..errors import UsageError
 
-__all__ = ["KINDS", "HandlerRegistry", "add_methods_of"]
+if TYPE_CHECKING:
+    from ..hooks import HookRegistration
+    from ..tools import Tool
+
+__all__ = ["KINDS", "SERVER", "TOOL_PREFIX", "HandlerRegistry", "Handling", "add_methods_of"]
+
+# The MCP server inside this program, and how the CLI names its tools.
+SERVER = "claude_sync"
+TOOL_PREFIX = f"mcp__{SERVER}__"
 
 Handler = Callable[[Any], object]
 
-# Every plain kind of event; on_<kind> registers a handler for it.
+# Every kind of event for which on_<kind>(handler) registers a handler.
 KINDS = (
     "text",
     "thinking",
     "tool_use",
     "tool_result",
+    "permission",
+    "question",
     "result",
     "message",
     "system",
@@ -40,8 +50,10 @@ KINDS = (
     "close",
 )
 
-# Handlers that a program may count on, and that nothing calls yet.
-NOT_YET = ("on_permission", "on_question", "on_hook")
+HOOK_NEEDS_EVENT = (
+    "a hook belongs to an event. Register it with @client.on_hook('PreToolUse'), or pass "
+    "hooks={'PreToolUse': function}."
+)
 
 # Kinds whose handlers see the main conversation only, unless told otherwise.
 OF_MAIN_CONVERSATION = ("text", "thinking")
@@ -65,6 +77,12 @@ class HandlerRegistry:
         self.of: Dict[str, Tuple[Handler, ...]] = dict.fromkeys(KINDS, ())
         # The handlers of text and thinking that want to hear subagents too.
         self.of_subagents: Dict[str, Tuple[Handler, ...]] = dict.fromkeys(OF_MAIN_CONVERSATION, ())
+        # In the order in which the greeting names them; hooks that were removed after it.
+        self.hooks: Tuple[HookRegistration, ...] = ()
+        self.removed_hooks: Tuple[HookRegistration, ...] = ()
+        self.tools: Dict[str, Tool] = {}
+        # The CLI has been told of them: none can be added any more.
+        self._frozen = False
 
     def add(self, kind: str, handler: Any, *, subagents: bool = False) -> Any:
         """Register *handler*; return it, so that this works as a decorator."""
@@ -82,13 +100,67 @@ class HandlerRegistry:
         self.on_change()
         return handler
 
+    def add_hook(self, hook: HookRegistration) -> None:
+        """Register a hook; before the greeting."""
+        with self._lock:
+            self._check_frozen("a hook")
+            self.hooks = (*self.hooks, hook)
+
+    def add_tool(self, tool: Tool) -> None:
+        """Register a tool; before the greeting."""
+        with self._lock:
+            self._check_frozen("a tool")
+            if tool.name in self.tools:
+                raise UsageError(
+                    f"there are two tools named {tool.name!r}. Give one of them another name "
+                    "with @claude_sync.tool(name=...)."
+                )
+            self.tools = {**self.tools, tool.name: tool}
+
+    def own_tools(self) -> Set[str]:
+        """The names, as on the wire, of the tools that need no permission."""
+        return {f"{TOOL_PREFIX}{tool.name}" for tool in self.tools.values() if not tool.ask}
+
+    def freeze(self) -> None:
+        """The CLI is told of hooks and tools: what is added later it would not know."""
+        with self._lock:
+            self._frozen = True
+
+    def _check_frozen(self, what: str) -> None:
+        if self._frozen:
+            raise UsageError(
+                f"{what} can be added only before the CLI is used for the first time. Do it "
+                "before the first question and before start(), or open another client."
+            )
+
     def remove(self, handler: Handler) -> None:
         """Forget *handler* for every kind; one that is not registered is ignored."""
         with self._lock:
+            gone = tuple(hook for hook in self.hooks if hook.function == handler)
+            if self._frozen:
+                # The CLI will go on calling them, by their numbers.
+                self.removed_hooks += gone
+            else:
+                self.hooks = tuple(hook for hook in self.hooks if hook not in gone)
             self.of = without(self.of, handler)
             self.of_subagents = without(self.of_subagents, handler)
             self.is_empty = not any(self.of.values())
         self.on_change()
+
+
+class Handling:
+    """A thread is inside a handler, as long as this context lasts."""
+
+    __slots__ = ("_local",)
+
+    def __init__(self, local: Any) -> None:
+        self._local = local
+
+    def __enter__(self) -> None:
+        self._local.depth = getattr(self._local, "depth", 0) + 1
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._local.depth -= 1
 
 
 def without(
@@ -116,8 +188,8 @@ def add_methods_of(
             continue
         if name in known:
             found[name] = method
-        elif name in NOT_YET:
-            raise UsageError(not_yet(name))
+        elif name == "on_hook":
+            raise UsageError(HOOK_NEEDS_EVENT)
         else:
             meant = near_miss(name, known)
             if meant is not None:
@@ -134,14 +206,6 @@ def add_methods_of(
     # Only now: an object with a mistake in it registers nothing.
     for name, method in found.items():
         add(name, method)
-
-
-def not_yet(name: str) -> str:
-    """What to say about a handler that would never be called."""
-    return (
-        f"{name} is not supported by this release yet: Claude is denied whatever it would have "
-        "to ask for. Allow tools with allowed_tools=[...] or permission_mode=..."
-    )
 
 
 def near_miss(name: str, known: Iterable[str]) -> Optional[str]:

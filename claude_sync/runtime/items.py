@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
 
 if TYPE_CHECKING:
     from ..protocol.turns import Entry
     from .connection import Connection
 
-__all__ = ["EndOfStream", "Routed", "StderrLine", "Withdrawn"]
+__all__ = ["Asked", "EndOfStream", "Routed", "StderrLine", "Withdrawn"]
 
 
 class Routed:
@@ -42,6 +42,23 @@ class Routed:
         self.bystander = bystander
         self.withdrawn = withdrawn
         self.spent = spent
+
+
+class Asked:
+    """
+    A request of the CLI that keeps its place among the messages.
+
+    Attributes:
+        entry: The question in whose turn it came, or None.
+        serve: Has it answered, on this thread or another.
+
+    """
+
+    __slots__ = ("entry", "serve")
+
+    def __init__(self, entry: Optional[Entry], serve: Callable[[], None]) -> None:
+        self.entry = entry
+        self.serve = serve
 
 
 class Withdrawn:

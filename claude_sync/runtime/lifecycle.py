@@ -114,7 +114,7 @@ class Lifecycle:
             with contextlib.suppress(CliFailed, ClientClosed):
                 connection.request(
                     "initialize",
-                    connection.launch.initialize,
+                    {**connection.launch.initialize, **self._engine.serving.greeting()},
                     lambda reply: self._greeted(connection, reply),
                     only_if=claim,
                 )
@@ -156,6 +156,7 @@ class Lifecycle:
             model=self.model if again else None,
             permission_mode=self.permission_mode if again else None,
             budget_left=self._budget_left() if again else None,
+            own_tools=engine.serving.own_tools(),
         )
         self._resuming = resume
         connection: Optional[Connection] = None
@@ -232,6 +233,7 @@ class Lifecycle:
             connection.kill("it refused the greeting")
             return
         connection.greeting = reply.body
+        connection.deliver(self._engine.serving.greeted(connection, reply), 0)
         version = reply.body.get("claude_code_version")
         if isinstance(version, str):
             connection.cli_version = version

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Callable, Deque, List, Optional
+from typing import Callable, Deque, List, Optional, Set, Tuple
 
 from ..log import logger
 
@@ -26,17 +26,23 @@ class Responders:
         self._owner = owner
         # Guards everything below; notified when a task comes or everything ends.
         self._changed = threading.Condition(threading.Lock())
-        self._tasks: Deque[Task] = deque()
+        self._tasks: Deque[Tuple[Task, bool]] = deque()
+        # Threads on which something of the program's runs.
+        self._lent: Set[threading.Thread] = set()
         self._free = 0
         self._threads: List[threading.Thread] = []
         self._stopped = False
 
-    def run(self, task: Task) -> None:
-        """Run *task* on a thread of the pool; in order of arrival, several at once."""
+    def run(self, task: Task, *, users_code: bool = False) -> None:
+        """
+        Run *task* on a thread of the pool; in order of arrival, several at once.
+
+        *users_code*: it calls something of the program's, which may never return.
+        """
         with self._changed:
             if self._stopped:
                 return
-            self._tasks.append(task)
+            self._tasks.append((task, users_code))
             if self._free >= len(self._tasks):
                 self._changed.notify()
                 return
@@ -57,11 +63,15 @@ class Responders:
         with self._changed:
             return list(self._threads)
 
+    def lent(self) -> List[threading.Thread]:
+        """The threads on which something of the program's runs now."""
+        with self._changed:
+            return list(self._lent)
+
     def stop(self) -> List[threading.Thread]:
-        """Take no more tasks; let the threads end; return them for joining."""
+        """Take no more tasks, finish what was taken; return the threads for joining."""
         with self._changed:
             self._stopped = True
-            self._tasks.clear()
             self._changed.notify_all()
             return list(self._threads)
 
@@ -76,8 +86,15 @@ class Responders:
                 logger.exception("! a task of %s failed", self._owner)
 
     def _next_task(self) -> Optional[Task]:
+        thread = threading.current_thread()
         with self._changed:
+            self._lent.discard(thread)
             self._free += 1
             self._changed.wait_for(lambda: self._tasks or self._stopped)
             self._free -= 1
-            return self._tasks.popleft() if self._tasks else None
+            if not self._tasks:
+                return None
+            task, users_code = self._tasks.popleft()
+            if users_code:
+                self._lent.add(thread)
+            return task

@@ -1,23 +1,21 @@
 """
 Waiting with an end: deadlines spread over steps, and waits that Ctrl-C can break.
 
-On Windows a wait without a timeout cannot be interrupted, so long waits are cut
-into slices; a slice costs a wake-up four times a second while a caller waits,
-and nothing otherwise. Elsewhere a wait that is sure to be notified has no slices:
-to start and stop the system's timer takes longer than the rest of it.
+On Windows a wait without a timeout cannot be interrupted, and elsewhere Ctrl-C is
+missed by a wait that begins at that very moment. So long waits are cut into slices
+everywhere; a slice costs a wake-up four times a second while a caller waits, and
+nothing otherwise.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from typing import Callable, Optional
 
-__all__ = ["LONGEST_WAIT", "SLICE", "Changes", "Deadline", "wait_for"]
+__all__ = ["SLICE", "Changes", "Deadline", "wait_for"]
 
 SLICE = 0.25
-LONGEST_WAIT = SLICE if os.name == "nt" else None
 
 
 class Deadline:
@@ -52,20 +50,13 @@ class Deadline:
 
 
 def wait_for(
-    condition: threading.Condition,
-    predicate: Callable[[], object],
-    deadline: Deadline,
-    longest: Optional[float] = SLICE,
+    condition: threading.Condition, predicate: Callable[[], object], deadline: Deadline
 ) -> bool:
-    """
-    Wait, holding *condition*, until *predicate* holds: True; False if time is up first.
-
-    Looks again after *longest* seconds, for what changes without a notice.
-    """
+    """Wait, holding *condition*, until *predicate* holds: True; False if time is up first."""
     while not predicate():
         if deadline.is_over():
             return False
-        condition.wait(deadline.within(longest))
+        condition.wait(deadline.slice())
     return True
 
 

@@ -221,7 +221,12 @@ class EchoTurn:
     def _decision(self, name: str, input: Wire, identity: str) -> Wire:
         """What the client says about using a tool."""
         cli, echo = self._cli, self._echo
-        if cli.mode == "bypassPermissions":
+        refusal = echo.refusal_of_hooks(name, input, identity)
+        if refusal is not None:
+            return {"behavior": "deny", "message": refusal}
+        if cli.mode == "bypassPermissions" or name in (cli.option("--allowedTools") or "").split(
+            ","
+        ):
             return {"behavior": "allow", "updatedInput": input}
         common: Wire = {"session_id": cli.session_id}
         if cli.session_states:

@@ -14,6 +14,7 @@ messages that arrive in mid-turn is what the real CLI does.
 from __future__ import annotations
 
 import collections
+import os
 import time
 
 from . import builders
@@ -61,6 +62,7 @@ class Echo:
         self.cost = 0.0
         self.background: List[Tuple[float, str]] = []
         self.servers: List[str] = []
+        self.hooks: Wire = {}
         self._announced: Set[Any] = set()
         self._replies: Dict[str, Wire] = {}
         self._interrupted = False
@@ -191,6 +193,7 @@ class Echo:
             return
         self._initialized = True
         self.servers = [str(name) for name in body.get("sdkMcpServers") or ()]
+        self.hooks = body.get("hooks") or {}
         for server in self.servers:
             hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
             hello["clientInfo"] = {"name": "stand-in", "version": self.cli.version}
@@ -203,6 +206,21 @@ class Echo:
         reply = self.reply_to(self.cli.call_server(server, message)) or {}
         answer = (reply.get("response") or {}).get("mcp_response")
         return answer if isinstance(answer, dict) else {}
+
+    def refusal_of_hooks(self, name: str, input: Wire, identity: str) -> Optional[str]:
+        """Ask the client's PreToolUse hooks about a tool; why one of them refuses, or None."""
+        for hook in self.hooks.get("PreToolUse") or ():
+            # A pattern in the real CLI; to list names is enough here.
+            if name not in (hook.get("matcher") or name).split("|"):
+                continue
+            about = {"tool_name": name, "tool_input": input, "cwd": os.getcwd()}
+            for callback in hook.get("hookCallbackIds") or ():
+                request = self.cli.call_hook(callback, "PreToolUse", about, tool_use_id=identity)
+                reply = self.reply_to(request) or {}
+                told = (reply.get("response") or {}).get("hookSpecificOutput") or {}
+                if told.get("permissionDecision") == "deny":
+                    return str(told.get("permissionDecisionReason"))
+        return None
 
     def serve_interrupt(self, request: Wire, body: Wire) -> None:
         """End the running turn; with ``cancel_queued`` drop what waits, too."""

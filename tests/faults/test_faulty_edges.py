@@ -424,15 +424,16 @@ def test_options_do_not_show_keys():
 # Refused at once.
 
 
-@pytest.mark.parametrize("name", ["on_permission", "on_question", "on_hook"])
-def test_handler_that_nothing_would_call(name):
-    """A handler that this release never calls is refused, as an option and as a method."""
-    with pytest.raises(UsageError, match="not supported by this release"):
-        Client(**{name: print})
-    target = type("Target", (), {name: lambda self, event: None, "on_text": lambda self, t: None})
+def test_hook_without_an_event():
+    """A hook that no event would call is refused, as an option, a method and a decorator."""
+    with pytest.raises(UsageError, match="belongs to an event"):
+        Client(on_hook=print)
+    methods = {"on_hook": lambda self, event: None, "on_text": lambda self, text: None}
     client = Client()
-    with pytest.raises(UsageError, match="not supported by this release"):
-        client.add_handlers(target())
+    with pytest.raises(UsageError, match="belongs to an event"):
+        client.add_handlers(type("Target", (), methods)())
+    with pytest.raises(UsageError, match="belongs to an event"):
+        client.on_hook(print)
     assert not client._registry.of["text"]
 
 

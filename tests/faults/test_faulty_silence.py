@@ -7,7 +7,7 @@ import pytest
 import scripts
 from conftest import PATIENCE, Background
 
-from claude_sync import AskTimeout, CliDidNotStart, Client, ControlTimeout, TurnInterrupted
+from claude_sync import LATER, AskTimeout, CliDidNotStart, Client, ControlTimeout, TurnInterrupted
 from claude_sync.testing import ScriptedCli, builders
 
 
@@ -109,43 +109,21 @@ def test_idle_timeout(cli, client):
     assert caught.value.answer == "so far"
 
 
-def test_idle_clock_stops_while_the_cli_waits_for_us(cli, client, monkeypatch):
+def test_idle_clock_stops_while_the_cli_waits_for_us(cli, client):
     """idle_timeout does not run while a request of the CLI is open."""
-    connection = client._engine.lifecycle.connection
-    monkeypatch.setattr(client._engine.responders, "run", waiting_for_later := Later())
+    asked = []
+    client.on_permission(lambda request: asked.append(request) or LATER)
     turn = client.submit("hi", idle_timeout=0.1)
     user = cli.expect("user")
     cli.begin_turn(user)
-    cli.ask_permission("Bash", {"command": "ls"})
-    assert waiting_for_later.wait()
-    assert connection.open_requests
+    request = cli.ask_permission("Bash", {"command": "ls"})
     with pytest.raises(AskTimeout):
         turn.result(0.5)
-    monkeypatch.undo()
     assert not turn._interrupted
-    waiting_for_later.go_on()
-    cli.expect("control_response", behavior="deny")
+    asked[0].deny()
+    assert cli.expect_reply(request)["behavior"] == "deny"
     cli.end_turn(user, "denied")
     assert turn.result(PATIENCE) == "denied"
-
-
-class Later:
-    """Takes the place of Responders.run: keeps tasks until they may run."""
-
-    def __init__(self):
-        self.tasks = []
-        self.came = threading.Event()
-
-    def __call__(self, task):
-        self.tasks.append(task)
-        self.came.set()
-
-    def wait(self):
-        return self.came.wait(PATIENCE)
-
-    def go_on(self):
-        for task in self.tasks:
-            task()
 
 
 def test_idle_clock_counts_every_line(cli, client):

@@ -141,3 +141,57 @@ def test_a_callback_request_of_a_wrong_shape_is_answered():
 def test_a_plain_refusal_has_no_code():
     """The code is there only where there is one."""
     assert "error_code" not in control.error_reply("r", "no")["response"]
+
+
+# Answers to requests for permission.
+
+
+def test_a_yes_has_the_input_the_changes_and_the_use():
+    """Whatever may be missing is left out: null is refused."""
+    update = {
+        "type": "addRules",
+        "rules": [{"toolName": "Bash", "ruleContent": None}, "junk"],
+        "behavior": "allow",
+        "destination": None,
+    }
+    raw = asked("can_use_tool", tool_use_id="t", input={"a": 1})
+    reply = control.allow_reply(raw, {"a": 2}, [update])["response"]
+    assert reply["response"] == {
+        "behavior": "allow",
+        "updatedInput": {"a": 2},
+        "updatedPermissions": [
+            {"type": "addRules", "rules": [{"toolName": "Bash"}, "junk"], "behavior": "allow"}
+        ],
+        "toolUseID": "t",
+    }
+    bare = control.allow_reply(asked("can_use_tool"), {})["response"]["response"]
+    assert bare == {"behavior": "allow", "updatedInput": {}}
+
+
+def test_a_change_without_rules_goes_as_it_is():
+    """A change of the mode has none."""
+    mode = {"type": "setMode", "mode": "plan", "destination": "session"}
+    reply = control.allow_reply(asked("can_use_tool"), {}, [mode])
+    assert reply["response"]["response"]["updatedPermissions"] == [mode]
+
+
+def test_a_no_says_why_and_whether_to_stop():
+    """``interrupt`` is sent only where it is meant."""
+    reply = control.deny_reply(asked("can_use_tool"), "because", interrupt=True)
+    assert reply["response"]["response"] == {
+        "behavior": "deny",
+        "message": "because",
+        "interrupt": True,
+    }
+    assert "interrupt" not in control.deny_reply(asked("can_use_tool"), "x")["response"]["response"]
+
+
+def test_the_older_form_has_its_own_spelling():
+    """A callback gets snake_case, and a list of changes even if there are none."""
+    raw = {"type": "callback.request", "id": "cb", "payload": {"callback_type": "can_use_tool"}}
+    assert control.allow_reply(raw, {"a": 1})["payload"] == {
+        "behavior": "allow",
+        "updated_input": {"a": 1},
+        "updated_permissions": [],
+    }
+    assert control.deny_reply(raw, "no")["payload"] == {"behavior": "deny", "message": "no"}

@@ -191,7 +191,13 @@ class SharedClient:
 
 
 @pytest.fixture(scope="module")
-def shared_client(cli, model, home, tmp_path_factory):
+def chat_options():
+    """The settings of ``chat``; a file that needs others has a fixture of this name."""
+    return {"allowed_tools": ["Bash"]}
+
+
+@pytest.fixture(scope="module")
+def shared_client(cli, model, home, tmp_path_factory, chat_options):
     """The client behind ``chat``."""
 
     def make():
@@ -200,7 +206,7 @@ def shared_client(cli, model, home, tmp_path_factory):
             cwd=tmp_path_factory.mktemp("cwd"),
             env=model.environment(home),
             start_timeout=START_TIMEOUT,
-            allowed_tools=["Bash"],
+            **chat_options,
         )
 
     shared = SharedClient(make)
@@ -210,7 +216,7 @@ def shared_client(cli, model, home, tmp_path_factory):
 
 @pytest.fixture
 def chat(shared_client):
-    """A client whose conversation has gone on for some time; it may use Bash."""
+    """A client whose conversation has gone on for some time; unless told otherwise, with Bash."""
     yield shared_client.get()
     shared_client.check()
 

@@ -153,11 +153,11 @@ def test_silence_does_not_count_while_the_cli_waits_for_us(client, cli, monkeypa
     """The clock of idle_timeout stops while a request of the CLI is open."""
     turn, user = begin(client, cli, idle_timeout=0.05)
     connection = client._engine.lifecycle.connection
-    connection.open_requests.add("held")
+    connection.open_requests["held"] = None
     pause = threading.Event()
     pause.wait(0.2)  # four times the limit: nothing may happen
     cli.assert_done()
-    connection.open_requests.discard("held")
+    del connection.open_requests["held"]
     cli.reply(cli.expect("control_request", subtype="interrupt"))
     cli.end_interrupted(user)
     assert turn.exception(PATIENCE).idle

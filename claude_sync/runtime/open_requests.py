@@ -1,0 +1,207 @@
+"""
+A request of the CLI that waits for our answer: answered once, or withdrawn.
+
+::
+
+    process -> lines -> messages -> [request] -> responder -> handlers -> answer
+
+Whoever answers first is the one who answers: a handler, a button, a timer. The
+CLI may stop waiting at any moment (an interrupt, the end of its turn or of its
+life); then the request is withdrawn, and what is answered later is dropped.
+
+What a handler answers on its own thread is kept until it returns. So a handler
+that says yes and then fails has said no.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Tuple
+
+from ..errors import AlreadyAnswered
+from ..log import logger
+from ..protocol.codec import encode
+
+if TYPE_CHECKING:
+    from .connection import Connection
+    from .timers import Timer
+
+__all__ = ["OpenRequest"]
+
+
+class OpenRequest:
+    """
+    See the module. Any thread may call any method.
+
+    Attributes:
+        request_id, subtype, body, message: The request.
+        state: ``open``, ``answered`` or ``withdrawn``.
+        cancelled: Set when the answer is no longer wanted.
+
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        message: Mapping[str, Any],
+        request_id: str,
+        subtype: str,
+        body: Mapping[str, Any],
+    ) -> None:
+        self.connection = connection
+        self.message = message
+        self.request_id = request_id
+        self.subtype = subtype
+        self.body = body
+        # Answers to other requests that go out after this one's; the engine's lock guards it.
+        self.followers: List[Tuple[OpenRequest, bytes]] = []
+        # Ends the wait for an answer, if something does.
+        self.timer: Optional[Timer] = None
+        self._lock = threading.Lock()  # guards everything below; nothing is called under it
+        self.state = "open"
+        self._cancelled: Optional[threading.Event] = None
+        self._decision: object = None
+        # The thread whose answer is kept until its handler returns, and that answer.
+        self._handling: Optional[int] = None
+        self._kept: Optional[bytes] = None
+        self._on_cancel: List[Tuple[Callable[..., object], object]] = []
+
+    def __repr__(self) -> str:
+        return f"<{self.subtype} {self.request_id} {self.state}>"
+
+    @property
+    def cancelled(self) -> threading.Event:
+        """Set when the answer is no longer wanted. Made when somebody looks: few do."""
+        with self._lock:
+            if self._cancelled is None:
+                self._cancelled = threading.Event()
+                if self.state == "withdrawn":
+                    self._cancelled.set()
+            return self._cancelled
+
+    def is_allowed(self) -> bool:
+        """Whether it is a request for permission that was answered with a yes."""
+        return getattr(self._decision, "behavior", None) == "allow"
+
+    def decides_about(self, other: OpenRequest) -> bool:
+        """Whether this is a hook that may still refuse what *other* has been answered yes to."""
+        if self.subtype != "hook_callback" or not other.is_allowed():
+            return False
+        event = self.body.get("input")
+        return (
+            isinstance(event, dict)
+            and event.get("hook_event_name") == "PermissionRequest"
+            and event.get("tool_name") == other.body.get("tool_name")
+            and event.get("tool_input") == other.body.get("input")
+        )
+
+    # Answering.
+
+    def answer(self, reply: Mapping[str, Any], decision: object = None) -> None:
+        """Answer with *reply*. AlreadyAnswered if it was; dropped if nobody waits any more."""
+        data = encode(reply)  # first: what cannot be sent is no answer
+        with self._lock:
+            if self._decision is not None:
+                raise AlreadyAnswered(self._decision)
+            if self.state == "open":
+                self._decision = decision if decision is not None else reply
+                if self._handling == threading.get_ident():
+                    self._kept = data
+                    return
+                self.state = "answered"
+                late = False
+            else:
+                late = True
+        if late:
+            self.note("the answer comes too late, the CLI no longer waits for it")
+        else:
+            self._write(data)
+
+    def begin_handling(self) -> None:
+        """From here on, what this thread answers is kept."""
+        with self._lock:
+            self._handling = threading.get_ident()
+
+    def end_handling(self, instead: Optional[Mapping[str, Any]] = None) -> None:
+        """The handler returned: send what it answered, or *instead* of it because it failed."""
+        with self._lock:
+            self._handling = None
+            data, self._kept = self._kept, None
+            if instead is not None:
+                data = encode(instead)
+            if data is None or self.state != "open":
+                return
+            if instead is not None:
+                self._decision = instead
+            self.state = "answered"
+        self._write(data)
+
+    def is_decided(self) -> bool:
+        """Whether somebody has answered, or nobody has to any more."""
+        with self._lock:
+            return self._decision is not None or self.state != "open"
+
+    def expire(self, reply: Mapping[str, Any], reason: str) -> None:
+        """Time is up: answer with *reply*, and tell whoever still thinks about it."""
+        data = encode(reply)
+        if self._withdraw():
+            logger.warning("! %s: %s", self.what(), reason)
+            self._write(data)
+            self._tell_cancelled()
+
+    def withdraw(self) -> None:
+        """The CLI no longer waits for the answer."""
+        if self._withdraw():
+            if self.timer is not None:
+                self.timer.cancel()
+            self._tell_cancelled()
+
+    def _withdraw(self) -> bool:
+        with self._lock:
+            if self.state != "open":
+                return False
+            self.state = "withdrawn"
+            self._decision = self._kept = None
+            cancelled = self._cancelled
+        if cancelled is not None:
+            cancelled.set()
+        return True
+
+    def _write(self, data: bytes) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        self.connection.answer_request(self, data)
+
+    # Whoever thinks about it.
+
+    def on_cancel(self, function: Callable[..., object], subject: object) -> None:
+        """Call *function*, with *subject* if it takes an argument, when it is withdrawn."""
+        with self._lock:
+            if self.state == "open":
+                self._on_cancel.append((function, subject))
+                return
+            withdrawn = self.state == "withdrawn"
+        if withdrawn:
+            self.connection.serving.call_cancelled(function, subject)
+
+    def _tell_cancelled(self) -> None:
+        with self._lock:
+            waiting, self._on_cancel = self._on_cancel, []
+        for function, subject in waiting:
+            self.connection.serving.call_cancelled(function, subject)
+
+    @property
+    def folder(self) -> Optional[str]:
+        """The folder in which the CLI that asks runs; None for the program's own."""
+        return self.connection.launch.cwd
+
+    # For people.
+
+    def what(self) -> str:
+        """What it is about, in a few words."""
+        about = self.body.get("tool_name") or self.body.get("callback_id") or ""
+        return f"{self.subtype} {about}".strip()
+
+    def note(self, text: str) -> None:
+        """Log something about it."""
+        logger.info("= %s: %s", self.what(), text)

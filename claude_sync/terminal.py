@@ -1,0 +1,213 @@
+"""
+Ask the person at the terminal.
+
+What Claude wants to do is shown before the question, and none of it reaches the
+terminal raw: a command could hold escape sequences that draw a harmless one over
+itself.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Union
+
+if TYPE_CHECKING:
+    from .permissions import Decision, PermissionRequest
+
+__all__ = ["ask_on_terminal"]
+
+# Held from the preview to the reply: one question at a time is on the terminal.
+ONE_QUESTION = threading.Lock()
+
+NOBODY = (
+    "Nobody could be asked whether this is allowed: {}. So the answer is no. Go on without it, "
+    "and say at the end what you would have done."
+)
+REFUSED = (
+    "The user said no to this. Do not try to do the same in another way; go on without it, or "
+    "ask what to do instead."
+)
+HELP = (
+    "  y                allow it this once\n"
+    "  a                allow it, and do not ask about the like again in this session\n"
+    "  n                refuse it\n"
+    "  n some reason    refuse it, and tell Claude why\n"
+    "  ?                show this, and what is known about the request\n"
+)
+REFUSAL = re.compile(r"(?:no|n)(?:[\s,:;.]+(.*))?", re.IGNORECASE | re.DOTALL)
+
+
+class CannotAsk(Exception):
+    """There is nobody to ask; the text says why."""
+
+
+def ask_on_terminal(request: PermissionRequest) -> Optional[Decision]:
+    """
+    Show what is wanted and let the person at the terminal decide.
+
+    The replies are ``y``, ``n``, ``a`` for always, ``n`` with a reason that Claude
+    is told, and ``?``. Works on any thread; several requests are asked one after
+    another. Without a terminal, at the end of input and at Ctrl-C the answer is no.
+    None is returned where the request was withdrawn meanwhile, and for a question
+    of Claude's (``AskUserQuestion``) that cannot be asked here.
+    """
+    if request.tool == "AskUserQuestion":
+        return ask_questions(request)
+    try:
+        with ONE_QUESTION:
+            reply = reply_to(request)
+    except CannotAsk as problem:
+        return request.deny(NOBODY.format(problem))
+    # The verbs are called without the lock: what they do is not ours.
+    if reply is None:
+        return None
+    if reply == "y":
+        return request.allow()
+    if reply == "a":
+        return request.allow_always()
+    return request.deny(reply[2:] or REFUSED)
+
+
+def reply_to(request: PermissionRequest) -> Optional[str]:
+    """``y``, ``a``, or ``n`` and a blank and the reason; None where it was withdrawn."""
+    check_terminal()
+    if request.cancelled.is_set():
+        return None
+    say("\n" + visible(request.title or f"Claude wants to use {request.tool}") + "\n")
+    say(indented(request.preview()))
+    while True:
+        reply = read("Allow it? [y]es / [n]o / [a]lways / n with a reason / ? ")
+        if request.cancelled.is_set():
+            say("The request was withdrawn meanwhile; nothing was decided.\n")
+            return None
+        refusal = REFUSAL.fullmatch(reply)
+        if refusal:
+            return "n " + (refusal.group(1) or "").strip()
+        if reply.lower() in ("y", "yes"):
+            return "y"
+        if reply.lower() in ("a", "always"):
+            return "a"
+        if reply == "?":
+            say(HELP)
+            for name, text in (("Reason", request.reason), ("About", request.description)):
+                if text:
+                    say(f"{name}:\n{indented(str(text))}")
+        else:
+            say("That was not understood; ? shows the replies.\n")
+
+
+def ask_questions(request: PermissionRequest) -> Optional[Decision]:
+    """Let the person choose among the options of Claude's questions."""
+    questions = well_formed(request.input)
+    if questions is None:
+        return None
+    answers: Dict[str, Union[str, List[str]]] = {}
+    try:
+        with ONE_QUESTION:
+            check_terminal()
+            for question in questions:
+                chosen = None if request.cancelled.is_set() else choice(question)
+                if request.cancelled.is_set():
+                    say("The question was withdrawn meanwhile.\n")
+                    return None
+                if chosen is None:
+                    break
+                answers[question["question"]] = chosen
+    except CannotAsk:
+        return None
+    if len(answers) < len(questions):
+        return request.deny("The user does not want to answer this. Decide yourself, and go on.")
+    return request.answer(answers)
+
+
+def well_formed(given: Any) -> Optional[List[Dict[str, Any]]]:
+    """The questions of an input, or None where they are not such as can be asked."""
+    questions = given.get("questions") if isinstance(given, dict) else None
+    if not isinstance(questions, list) or not questions:
+        return None
+    for question in questions:
+        if not isinstance(question, dict) or not isinstance(question.get("question"), str):
+            return None
+        options = question.get("options")
+        if not isinstance(options, list) or not options:
+            return None
+        for option in options:
+            if not isinstance(option, dict) or not isinstance(option.get("label"), str):
+                return None
+    return questions
+
+
+def choice(question: Dict[str, Any]) -> Optional[Union[str, List[str]]]:
+    """The label that was chosen, or several; None: the person does not want to choose."""
+    labels = [option["label"] for option in question["options"]]
+    several = bool(question.get("multiSelect"))
+    say("\n" + visible(question["question"]) + "\n")
+    for number, option in enumerate(question["options"], 1):
+        about = option.get("description")
+        say(
+            f"  {number}. {visible(option['label'])}"
+            + (f": {visible(str(about))}" if about else "")
+        )
+        say("\n")
+    wanted = "Numbers, with commas between" if several else "Number"
+    while True:
+        reply = read(f"{wanted} (n for no answer): ")
+        if reply.lower() in ("n", "no"):
+            return None
+        numbers = [each for each in re.split(r"[\s,]+", reply) if each]
+        known = {str(number): label for number, label in enumerate(labels, 1)}
+        if numbers and all(each in known for each in numbers) and (several or len(numbers) == 1):
+            chosen = list(dict.fromkeys(known[each] for each in numbers))
+            return chosen if several else chosen[0]
+        say(f"That was not understood; the numbers go from 1 to {len(labels)}.\n")
+
+
+def check_terminal() -> None:
+    """Raise unless somebody can read and reply."""
+    try:
+        there = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None
+    except (OSError, ValueError):  # closed
+        there = False
+    if not there:
+        raise CannotAsk("the program has no terminal")
+
+
+def read(prompt: str) -> str:
+    """What the person types, without blanks around it."""
+    try:
+        reply = input(prompt)
+    except EOFError:
+        raise CannotAsk("the input ended before a reply came") from None
+    except KeyboardInterrupt:
+        raise CannotAsk("the user pressed Ctrl-C at the question") from None
+    except (OSError, ValueError, RuntimeError):
+        raise CannotAsk("the terminal could not be read") from None
+    # A terminal of another encoding leaves pieces that the wire could not carry.
+    return reply.strip().encode("utf-8", "replace").decode("utf-8")
+
+
+def say(text: str) -> None:
+    """Write to the terminal what it is able to show."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        raise CannotAsk("the terminal could not be written to") from None
+
+
+def visible(text: str) -> str:
+    """A text whose control characters, and those without a shape, are spelled out."""
+    return "".join(
+        character
+        if character.isprintable() or character in "\n\t"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def indented(text: str) -> str:
+    """A text of others, marked as such line by line, so that it cannot look like ours."""
+    return "".join(f"  | {line}\n" for line in visible(text).split("\n"))

@@ -1,0 +1,291 @@
+"""Which paths a pattern allows, and which it may deny."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from claude_sync.file_rules import FilePattern, stays_below
+
+posix = pytest.mark.skipif(os.name == "nt", reason="paths are written otherwise there")
+pytestmark = posix
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project with links that lead out of it and into it."""
+    folder = tmp_path / "project"
+    for name in ("src/deep", "docs", "secret"):
+        (folder / name).mkdir(parents=True)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in ("project/src/a.py", "project/secret/key", "outside/b.py", "project/.env"):
+        (tmp_path / name).write_text("")
+    (folder / "src/out").symlink_to(outside)
+    (folder / "src/out.py").symlink_to(outside / "b.py")
+    (folder / "src/dangling.py").symlink_to(outside / "new.py")
+    (folder / "src/loop").symlink_to("loop")
+    (folder / "src/to_secret").symlink_to("../secret")
+    (folder / "alias").symlink_to("src")
+    (tmp_path / "link_to_project").symlink_to("project")
+    return folder
+
+
+def allows(rule, path, cwd, tool="Read", key="file_path", **more):
+    """Whether a pattern allows a path."""
+    return FilePattern(rule).allows(tool, {key: path, **more}, str(cwd))
+
+
+def denies(rule, path, cwd, tool="Read", key="file_path", **more):
+    """Whether a pattern may mean a path."""
+    return FilePattern(rule).may_match(tool, {key: path, **more}, str(cwd))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("src/**", "src/a.py"),
+        ("src/**", "src/deep/new.py"),
+        ("/src/**", "src/a.py"),
+        ("./src/**", "./src/../src/a.py"),
+        ("src", "src/deep/new.py"),
+        ("src/", "src/a.py"),
+        ("src/*.py", "src/a.py"),
+        ("src/?.py", "src/a.py"),
+        ("src/[a-c].py", "src/a.py"),
+        ("src/[!b].py", "src/a.py"),
+        ("src/\\a.py", "src/a.py"),
+        ("**/a.py", "src/a.py"),
+        ("src/**/x", "src/x"),
+        ("src/**/x", "src/1/2/x"),
+        ("*.py", "src/deep/x.py"),
+        ("*.py", "x.py"),
+        (".env", "deep/.env"),
+        ("/**", "anything/at/all"),
+        ("src/**", "alias/a.py"),
+        ("secret/**", "src/to_secret/key"),
+        ("**", "x"),
+    ],
+)
+def test_a_path_matches(project, pattern, path):
+    """Relative or absolute, existing or not, for both questions."""
+    for written in (path, str(project / path)):
+        assert allows(pattern, written, project)
+        assert denies(pattern, written, project)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("src/**", "src"),
+        ("src/**", "srcs/a.py"),
+        ("src/**", "docs/src/a.py"),
+        ("src/**", "src/../docs/x"),
+        ("src/**", "src/../../outside/b.py"),
+        ("src/**", "src/out/b.py"),
+        ("src/**", "src/out/new/file.py"),
+        ("src/**", "src/out.py"),
+        ("src/**", "src/dangling.py"),
+        ("src/**", "src/to_secret/key"),
+        ("src/**", "src/out/../a.py"),
+        ("alias/**", "alias/a.py"),
+        ("src/**", "SRC/a.py"),
+        ("src/**", "/etc/passwd"),
+        ("src/**", "~/x"),
+        ("**", "~/x"),
+        ("**", "~root/x"),
+        ("**", ""),
+        ("**", " src/a.py"),
+        ("**", "src/a.py "),
+        ("**", "src/a\0.py"),
+        ("**", "src/a\n.py"),
+        ("**", "src/\ud800"),
+        ("**", None),
+        ("**", ["src/a.py"]),
+        ("**", ".."),
+        ("*.py", "x.py/hidden"),
+        ("docs/*", "docs/a/b"),
+        ("src/*.py", "src/deep/a.py"),
+        ("src/[a-c].py", "src/d.py"),
+        ("src/[!a].py", "src/a.py"),
+        ("src/", "src"),
+        ("//etc/**", "etc/x"),
+    ],
+)
+def test_a_path_is_not_allowed(project, pattern, path):
+    """What leaves the folder, or can be read in two ways, is not let through."""
+    assert not allows(pattern, path, project)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("secret/**", "src/to_secret/key"),
+        ("secret/**", "src/../secret/key"),
+        ("secret/**", "SECRET/Key"),
+        ("secret", "secret/key"),
+        ("secret/", "secret/key"),
+        (".env", ".ENV"),
+        ("src/out.py", "src/out.py"),
+        ("//etc/**", "src/../../../../../../../../../../etc/passwd"),
+        ("~/x", "~/x"),
+        ("~/x", " ~/x"),
+        ("*.py", "x.py/hidden"),
+        ("src/out/**", "../outside/b.py"),
+        ("**", None),
+        ("secret/**", "a\0b"),
+        ("secret/**", 3),
+    ],
+)
+def test_a_path_is_denied_as_given_or_as_resolved(project, pattern, path):
+    """No way to write a path or to reach it hides it."""
+    assert denies(pattern, path, project)
+
+
+def test_other_paths_are_not_denied(project):
+    """A pattern means what it names."""
+    for path in ("src/a.py", "src/secret.py", "secrets/key", "docs"):
+        assert not denies("secret/**", path, project)
+
+
+def test_a_link_to_the_project_is_the_project(project, tmp_path):
+    """The folder itself is resolved, too."""
+    link = tmp_path / "link_to_project"
+    assert allows("src/**", "src/a.py", link)
+    assert allows("src/**", str(project / "src/a.py"), link)
+    assert denies("secret/**", str(project / "secret/key"), link)
+    assert denies("secret/**", str(link / "secret/key"), project)
+
+
+def test_an_absolute_pattern_is_meant_with_its_links(project, tmp_path):
+    """What is named from the root on may be reached by a link."""
+    pattern = "/" + str(tmp_path / "link_to_project/src/**")
+    assert allows(pattern, str(project / "src/a.py"), "/")
+    assert not allows(pattern, str(project / "src/out/b.py"), "/")
+    assert allows("/" + str(tmp_path / "link_to_project/src"), str(project / "src/a.py"), "/")
+    assert allows("//**", "/etc/passwd", "/")
+
+
+def test_the_home_folder_is_named_by_a_tilde(tmp_path, monkeypatch):
+    """In patterns; a path of a tool must be written in full to be allowed."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert allows("~/notes/**", str(tmp_path / "notes/a"), "/")
+    assert not allows("~/notes/**", "~/notes/a", "/")
+    assert denies("~/notes/**", "~/notes/a", "/")
+
+
+def test_folders_are_searched_as_a_whole(project):
+    """A search is allowed where everything below its folder is."""
+    for tool in ("Grep", "Glob", "LS"):
+        more = {"pattern": "**/*.py"}
+        assert allows("src/**", "src", project, tool, "path", **more)
+        assert allows("src/**", "src/deep", project, tool, "path", **more)
+        assert not allows("src/**", ".", project, tool, "path", **more)
+        assert not allows("src/*", "src/deep", project, tool, "path", **more)
+        assert FilePattern("/**").allows(tool, more, str(project))
+        assert not FilePattern("src/**").allows(tool, more, str(project))
+    assert allows("src/*.py", "src/a.py", project, "Grep", "path", pattern="x")
+
+
+def test_a_search_above_a_denied_folder_is_denied(project):
+    """It would print what must not be read; a list of names may be had."""
+    assert denies("secret/**", ".", project, "Grep", "path", pattern="x")
+    assert FilePattern("secret/**").may_match("Grep", {"pattern": "x"}, str(project))
+    assert denies(".env", "src", project, "Grep", "path", pattern="x")
+    assert not denies("secret/**", "src", project, "Grep", "path", pattern="x")
+    assert not denies("secret/**", "src/a.py", project, "Grep", "path", pattern="x")
+    assert not denies("secret/**", ".", project, "LS", "path")
+    assert denies("secret/**", ".", project, "Glob", "path", pattern="secret/*")
+    assert denies("secret/**", ".", project, "Glob", "path", pattern=None)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("/etc/*", "~/x", "../*", "a/../../x", "{../x,y}", "{a,/etc/*}", ".{.,}/x", "[.][.]/x"),
+        *(".@(.)/x", "a\\b", "c:/x", None, 3, " x", "a\0"),
+    ],
+)
+def test_a_glob_that_may_leave_its_folder_is_not_allowed(project, pattern):
+    """Absolute, with two dots, or with something that can spell them."""
+    assert not stays_below(pattern)
+    assert not FilePattern("/**").allows("Glob", {"pattern": pattern}, str(project))
+
+
+@pytest.mark.parametrize("pattern", ["*.py", "**/*.{ts,tsx}", "src/**/[a-c]*.py", ".*", "a.*.b"])
+def test_an_ordinary_glob_stays_below_its_folder(pattern):
+    """Wildcards never lead upwards."""
+    assert stays_below(pattern)
+
+
+def test_every_path_of_an_input_counts(project):
+    """A second path under another key is looked at as well."""
+    fields = {"file_path": "src/a.py", "path": "secret/key"}
+    assert not FilePattern("src/**").allows("Read", fields, str(project))
+    assert FilePattern("secret/**").may_match("Read", fields, str(project))
+
+
+def test_a_missing_path_is_not_allowed_but_denied(project):
+    """What is touched is not known then."""
+    for tool, fields in (("Read", {}), ("NotebookEdit", {"file_path": "src/a.py"})):
+        assert not FilePattern("src/**").allows(tool, fields, str(project))
+        assert FilePattern("docs/**").may_match(tool, fields, str(project))
+    fields = {"notebook_path": "src/a.ipynb"}
+    assert FilePattern("src/**").allows("NotebookEdit", fields, str(project))
+
+
+def test_without_a_folder_nothing_is_certain():
+    """A folder that is not absolute could be anywhere."""
+    for cwd in ("", "relative", None, "/a\0", "/\ud800"):
+        assert not FilePattern("**").allows("Read", {"file_path": "x"}, cwd)
+        assert FilePattern("x").may_match("Read", {"file_path": "y"}, cwd)
+
+
+NAMES = (
+    "a",
+    "b",
+    "..",
+    ".",
+    "in",
+    "out",
+    "up",
+    "chain",
+    "deep",
+    "allowed",
+    "",
+    "x.py",
+    "..",
+    "new",
+)
+
+
+@settings(max_examples=1500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 1 << 64))
+def test_an_allowed_path_lies_in_the_allowed_folder(tmp_path, seed):
+    """However it goes up and down and through links, it ends inside, or is not allowed."""
+    allowed = tmp_path / "allowed"
+    if not allowed.exists():
+        for name in ("allowed/a/b", "allowed/deep/er", "a/b", "b"):
+            (tmp_path / name).mkdir(parents=True)
+        (allowed / "out").symlink_to(tmp_path / "a")
+        (allowed / "up").symlink_to("..")
+        (allowed / "in").symlink_to(allowed / "deep")
+        (allowed / "a/chain").symlink_to("../out/b")
+        (tmp_path / "in").symlink_to(allowed)
+        (tmp_path / "a/deep").symlink_to(allowed / "deep/er")
+    chance = random.Random(seed)
+    path = "/".join(chance.choice(NAMES) for _ in range(chance.randint(1, 7)))
+    path = chance.choice(("", "allowed/", f"{allowed}/", f"{tmp_path}/", "/")) + path
+    pattern = chance.choice(("allowed/**", "/allowed/**", "/allowed", f"/{allowed}/**"))
+    inside = os.path.realpath(allowed) + os.sep
+    if allows(pattern, path, tmp_path):
+        for real in (
+            os.path.realpath(os.path.join(tmp_path, path)),
+            os.path.realpath(os.path.normpath(os.path.join(tmp_path, path))),
+        ):
+            assert (real + os.sep).startswith(inside), path
+        assert denies(pattern, path, tmp_path), path

@@ -1,0 +1,243 @@
+"""What one rule matches, asked strictly and asked generously."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_sync.errors import UsageError
+from claude_sync.rules import ANYTHING, ToolUse, Wildcards, parse_rule
+
+
+def answers(rule, tool, **fields):
+    """Whether a rule allows a use of a tool, and whether it may mean it."""
+    use = ToolUse(tool, fields, "/")
+    parsed = parse_rule(rule)
+    return parsed.allows(use), parsed.may_match(use)
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool"),
+    [
+        ("Read", "Read"),
+        (" Read ", "Read"),
+        ("Read", "Grep"),
+        ("Read", "Glob"),
+        ("Read(*)", "LS"),
+        ("Edit", "Write"),
+        ("Edit", "MultiEdit"),
+        ("Edit", "NotebookEdit"),
+        ("SomethingNew", "SomethingNew"),
+        ("mcp__files", "mcp__files__read"),
+        ("mcp__files__*", "mcp__files__read"),
+        ("mcp__files__re*", "mcp__files__read"),
+        ("mcp__files__read", "mcp__files__read"),
+        ("mcp__my_files", "mcp__my_files__read"),
+        ("mcp__a__b__*", "mcp__a__b__c"),
+    ],
+)
+def test_a_rule_covers_its_tools(rule, tool):
+    """By name, by family, or by server."""
+    assert answers(rule, tool) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool"),
+    [
+        ("Read", "Write"),
+        ("Write", "Edit"),
+        ("Grep", "Read"),
+        ("Bash", "BashOutput"),
+        ("mcp__files", "mcp__files2__read"),
+        ("mcp__files", "mcp__file__read"),
+        ("mcp__files__re*", "mcp__files__write"),
+        ("mcp__files__read", "mcp__files__read2"),
+        ("mcp__files__*", "mcp__other__read"),
+    ],
+)
+def test_a_rule_covers_no_other_tools(rule, tool):
+    """A likeness of names means nothing."""
+    assert answers(rule, tool) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool"),
+    [
+        ("mcp__a", "mcp__a__b__c"),
+        ("mcp__a", "mcp__a___b"),
+        ("mcp__a__*", "mcp__a__b__c"),
+        ("mcp__a__b", "mcp__a__b__c"),
+    ],
+)
+def test_an_ambiguous_name_is_denied_but_not_allowed(rule, tool):
+    """The separator may belong to the name of the server, or to that of the tool."""
+    assert answers(rule, tool) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "advice"),
+    [
+        ("", "name of a tool"),
+        ("   ", "name of a tool"),
+        ("(x)", "name of a tool"),
+        ("*", "allow_all"),
+        ("mcp__*", "mcp__server__"),
+        ("mcp__a*__b", "mcp__server__"),
+        ("Read Write", "name of a tool"),
+        ("Read,Write", "name of a tool"),
+        ("Bash(", "not closed"),
+        ("Bash()", "empty"),
+        ("Bash( )", "empty"),
+        ("Bash(git *", "not closed"),
+        ("Bash(git *) x", "not closed"),
+        ("Bash(:*)", "alone"),
+        ("Bash( *)x", "not closed"),
+        ("bash", "'Bash'"),
+        ("READ", "'Read'"),
+        ("Webfetch(domain:x)", "'WebFetch'"),
+        ("WebFetch(example.com)", "domain:example.com"),
+        ("WebFetch(domain:)", "domain:example.com"),
+        ("WebFetch(domain:https://x)", "domain:example.com"),
+        ("WebSearch(x)", "alone"),
+        ("mcp__files__read(x)", "alone"),
+        ("Read(../x)", "two slashes"),
+        ("Read(!x)", "two slashes"),
+        ("Read(/)", "/\\*\\*"),
+        ("Read(a\tb)", "printable"),
+        ("Read([z-a])", "square brackets"),
+        (None, "not NoneType"),
+        (b"Read", "not bytes"),
+        (["Read"], "several arguments"),
+    ],
+)
+def test_a_wrong_rule_is_refused_with_advice(rule, advice):
+    """The text says what to write instead."""
+    with pytest.raises(UsageError, match=advice):
+        parse_rule(rule)
+
+
+def test_a_rule_shows_its_text():
+    """As it was written."""
+    assert repr(parse_rule("Bash(git *)")) == "Rule('Bash(git *)')"
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "allowed"),
+    [
+        ("Bash(git status)", "git status", True),
+        ("Bash(git status)", "git  status", True),
+        ("Bash(git status)", "git status -s", False),
+        ("Bash(git *)", "git", True),
+        ("Bash(git *)", "gitk", False),
+        ("Bash(git*)", "gitk", True),
+        ("Bash(git * main)", "git push origin main", True),
+        ("Bash(git * main)", "git push origin main2", False),
+        ("Bash(git * * x)", "git", False),
+        ("Bash(* --version)", "node --version", True),
+        ("Bash(npm run test:*)", "npm run test", True),
+        ("Bash(npm run test:*)", "npm run test:unit", False),
+        ("Bash(npm run test:*)", "npm run test x", True),
+        ("Bash(echo \\*)", "echo \\*", False),
+        ("Bash(echo \\*)", "echo *", True),
+        ("Bash(echo \\*)", "echo x", False),
+        ("Bash(f (x))", "f (x)", False),
+        ('Bash(git commit -m "x y")', 'git commit -m "x y"', True),
+    ],
+)
+def test_a_command_is_compared_with_a_pattern(rule, command, allowed):
+    """A wildcard is any text; everything else stands for itself."""
+    assert answers(rule, "Bash", command=command)[0] is allowed
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ('Bash(git commit -m "x y")', "git commit -m 'x y'"),
+        ("Bash(git push *)", "git $X"),
+        ("Bash(git push *)", "git pu{sh,ll}"),
+        ("Bash(git push *)", "git pu??"),
+        ("Bash(git push)", "git push 2>/dev/null"),
+        ("Bash(git push)", "GIT.EXE push"),
+    ],
+)
+def test_a_deny_rule_sees_through_the_way_it_is_written(rule, command):
+    """Quotes, expansions and redirections do not hide a command."""
+    assert answers(rule, "Bash", command=command)[1]
+
+
+def test_a_deny_rule_leaves_other_commands_alone():
+    """An expansion in another place is no reason."""
+    assert not answers("Bash(git push *)", "Bash", command="git add $X *.py")[1]
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("https://docs.org", (True, True)),
+        ("http://DOCS.org:8080/x?y#z", (True, True)),
+        ("https://docs.org/a@b", (True, True)),
+        ("https://docs.org.", (False, True)),
+        ("https://docs.org\\@evil.com/", (False, True)),
+        ("https://evil.com\\@docs.org/", (False, False)),
+        ("https://user@docs.org/", (False, True)),
+        ("https://docs.org@evil.com/", (False, False)),
+        ("https://docs.org:x@evil.com/", (False, False)),
+        ("https://evil.com/docs.org", (False, False)),
+        ("https://evil.com#@docs.org", (False, False)),
+        ("https://docs.org.evil.com", (False, False)),
+        ("https://notdocs.org", (False, False)),
+        ("https://www.docs.org", (False, False)),
+        ("https:docs.org", (False, True)),
+        ("ht\ntps://docs.org", (False, True)),
+        ("https://docs%2eorg", (False, True)),
+        ("https://docs。org", (False, True)),
+        ("https://\uff44ocs.org", (False, True)),
+        ("https://döcs.org", (False, True)),
+        ("ftp://docs.org", (False, True)),
+        ("docs.org", (False, True)),
+        ("", (False, True)),
+        (None, (False, True)),
+        (["https://docs.org"], (False, True)),
+    ],
+)
+def test_a_host_is_compared_as_a_whole(address, expected):
+    """What two programs could read in two ways is denied and not allowed."""
+    assert answers("WebFetch(domain:docs.org)", "WebFetch", url=address) == expected
+    assert answers("WebFetch(domain:docs.org)", "WebSearch", url=address) == (False, False)
+
+
+def test_hosts_below_a_domain_can_be_meant():
+    """With a star in its first place; the domain itself is not among them."""
+    rule = "WebFetch(domain:*.docs.org)"
+    assert answers(rule, "WebFetch", url="https://www.docs.org/") == (True, True)
+    assert answers(rule, "WebFetch", url="https://docs.org/") == (False, False)
+    assert answers(rule, "WebFetch", url="https://evildocs.org/") == (False, False)
+
+
+def test_subagents_and_skills_are_named():
+    """One kind of them, whatever the CLI calls the tool."""
+    assert answers("Agent(Explore)", "Task", subagent_type="Explore") == (True, True)
+    assert answers("Task(Explore)", "Agent", subagent_type="Plan") == (False, False)
+    assert answers("Task(Explore)", "Task") == (False, True)
+    assert answers("Task(Explore)", "Task", subagent_type=3) == (False, True)
+    assert answers("Skill(pdf)", "Skill", skill="pdf") == (True, True)
+    assert answers("Skill(pdf)", "Skill", command="/pdf") == (False, True)
+    assert answers("Skill(pdf)", "Task", skill="pdf") == (False, False)
+
+
+@given(st.text("ab*", max_size=8), st.text("ab" + ANYTHING, max_size=8), st.text("ab", max_size=4))
+def test_what_may_match_is_never_missed(pattern, text, meant):
+    """If some meaning of the unknown parts matches, the text may match."""
+    wildcards = Wildcards(pattern)
+    if wildcards.matches(text.replace(ANYTHING, meant)):
+        assert wildcards.matches(text)
+
+
+@given(st.text("ab*", max_size=6), st.text("ab", max_size=6))
+def test_wildcards_agree_with_regular_expressions(pattern, text):
+    """A second way to compare comes to the same result."""
+    import re
+
+    expression = ".*".join(re.escape(piece) for piece in pattern.split("*"))
+    assert Wildcards(pattern).matches(text) == bool(re.fullmatch(expression, text))

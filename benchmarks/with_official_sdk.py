@@ -98,7 +98,7 @@ async def receive_figures(client, prompt):
     raise AssertionError("no result came")
 
 
-async def allow(tool, arguments, context):
+async def allow(tool, arguments, context):  # noqa: ARG001 - the form of such a function
     """Say yes."""
     return PermissionResultAllow()
 

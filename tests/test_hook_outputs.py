@@ -7,6 +7,7 @@ import types
 import warnings
 
 import pytest
+from hook_answers import refusal, specific
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,18 +15,6 @@ from claude_sync import hooks
 from claude_sync.errors import UsageError
 from claude_sync.hook_events import HOOK_EVENTS
 from claude_sync.hooks import hook_output
-
-
-def specific(event, **fields):
-    """An answer in the form that depends on the event."""
-    return {"hookSpecificOutput": {"hookEventName": event, **fields}}
-
-
-def refusal(event, returned):
-    """What is said about an answer that cannot be."""
-    with pytest.raises(UsageError) as caught:
-        hook_output(event, returned)
-    return str(caught.value)
 
 
 def test_a_dict_goes_out_as_it_is():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from hook_answers import refusal, specific
 
 from claude_sync import hooks
 from claude_sync.errors import UsageError
@@ -21,18 +22,6 @@ WITH_CONTEXT = [
     *("UserPromptExpansion", "Stop", "SubagentStop", "SubagentStart", "SessionStart", "Setup"),
     *("PostModelSwitch", "Notification"),
 ]
-
-
-def specific(event, **fields):
-    """An answer in the form that depends on the event."""
-    return {"hookSpecificOutput": {"hookEventName": event, **fields}}
-
-
-def refusal(event, returned):
-    """What is said about an answer that cannot be."""
-    with pytest.raises(UsageError) as caught:
-        hook_output(event, returned)
-    return str(caught.value)
 
 
 def tool_event(**tool_input):

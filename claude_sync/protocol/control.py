@@ -31,6 +31,7 @@ __all__ = [
     "control_request",
     "deny_reply",
     "error_reply",
+    "failed_reply",
     "parse_reply",
     "request_body",
     "safe_reply",
@@ -220,6 +221,30 @@ def safe_reply(raw: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
     return error_reply(
         request_id, f"Unsupported control request subtype: {subtype}", "unsupported_request"
     )
+
+
+def failed_reply(raw: Mapping[str, Any], request_id: str) -> Dict[str, Any]:
+    """
+    The answer to a request that was to be served, and that we failed to serve.
+
+    A hook is blocked in every form there is: an error would count as consent.
+    """
+    _, subtype, body = request_body(raw)
+    text = "this request could not be served"
+    if subtype == "can_use_tool":
+        return deny_reply(raw, DENIED)
+    if raw.get("type") == "callback.request":
+        return callback_reply(raw, {})
+    given = body.get("input")
+    event = given.get("hook_event_name") if isinstance(given, dict) else None
+    if subtype != "hook_callback" or event not in ("PreToolUse", "PermissionRequest"):
+        return error_reply(request_id, text)
+    decision: Dict[str, Any] = {"hookEventName": event}
+    if event == "PreToolUse":
+        decision.update(permissionDecision="deny", permissionDecisionReason=text)
+    else:
+        decision["decision"] = {"behavior": "deny", "message": text}
+    return success_reply(request_id, {"hookSpecificOutput": decision})
 
 
 def no_such_server(body: Mapping[str, Any]) -> Dict[str, Any]:

@@ -320,9 +320,11 @@ class Connection:
 
     def refuse(self, raw: Mapping[str, Any]) -> None:
         """Answer a request that could not be served: one without an answer parks the turn."""
-        request_id = raw.get("request_id")
-        if raw.get("type") == "control_request" and isinstance(request_id, str):
-            reply = control.error_reply(request_id, "this request could not be served")
+        request_id = control.request_body(raw)[0]
+        if request_id is not None and raw.get("type") in ("control_request", "callback.request"):
+            with self._lock:
+                self.open_requests.pop(request_id, None)
+            reply = control.failed_reply(raw, request_id)
             self._engine.responders.run(lambda: self.send(reply))
 
     # Ending.

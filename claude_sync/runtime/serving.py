@@ -140,24 +140,22 @@ class Serving:
     def _decide(self, slot: OpenRequest, turn: Optional[Turn]) -> None:
         if slot.is_decided():
             return  # withdrawn before anybody looked at it
-        registry = self._engine.registry()
-        request = PermissionRequest(slot.message, slot)
-        if registry is not None and registry.tools and request.tool in registry.own_tools():
-            request.allow()
-            return
-        asked: List[Tuple[Callable[[Any], object], Any]] = self._whom_to_ask(request, registry)
         slot.begin_handling()
-        instead: Optional[Mapping[str, Any]] = None
+        # Whatever goes wrong from here on, a bug of ours included, is a no.
+        instead: Optional[Mapping[str, Any]] = deny_reply(slot.message, CHECK_FAILED)
         try:
-            decided = self._ask_each(request, asked, turn)
-            if decided is None:
-                instead = deny_reply(slot.message, CHECK_FAILED)
-            elif not decided:
+            registry = self._engine.registry()
+            request = PermissionRequest(slot.message, slot)
+            if registry is not None and registry.tools and request.tool in registry.own_tools():
+                request.allow()
+                instead = None
+                return
+            decided = self._ask_each(request, self._whom_to_ask(request, registry), turn)
+            if decided:
+                instead = None
+            elif decided is not None:
                 self._warn_undecided(request)
                 instead = deny_reply(slot.message, DENIED)
-        except BaseException:  # Ctrl-C at a prompt: it goes on to whoever waits
-            instead = deny_reply(slot.message, CHECK_FAILED)
-            raise
         finally:
             slot.end_handling(instead)
 

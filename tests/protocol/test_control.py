@@ -195,3 +195,46 @@ def test_the_older_form_has_its_own_spelling():
         "updated_permissions": [],
     }
     assert control.deny_reply(raw, "no")["payload"] == {"behavior": "deny", "message": "no"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"subtype": "can_use_tool"}, ("behavior", "deny")),
+        (
+            {"subtype": "hook_callback", "input": {"hook_event_name": "PreToolUse"}},
+            ("hookSpecificOutput", "permissionDecision", "deny"),
+        ),
+        (
+            {"subtype": "hook_callback", "input": {"hook_event_name": "PermissionRequest"}},
+            ("hookSpecificOutput", "decision", "behavior", "deny"),
+        ),
+    ],
+)
+def test_what_we_fail_to_serve_lets_nothing_through(fields, told):
+    """An error would count as consent, so the answer is a no in the right form."""
+    answer = control.failed_reply({"type": "control_request", "request": fields}, "r")["response"]
+    value = answer["response"]
+    for key in told[:-1]:
+        value = value[key]
+    assert (answer["subtype"], value) == ("success", told[-1])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"subtype": "hook_callback", "input": {"hook_event_name": "Stop"}},
+        {"subtype": "hook_callback", "input": 3},
+        {"subtype": "mcp_message"},
+    ],
+)
+def test_what_decides_nothing_is_answered_with_an_error(fields):
+    """There is nothing that it would let through."""
+    answer = control.failed_reply({"type": "control_request", "request": fields}, "r")["response"]
+    assert (answer["subtype"], answer["request_id"]) == ("error", "r")
+
+
+def test_what_we_fail_to_serve_in_the_older_form_is_answered_in_kind():
+    """With nothing, where there is nothing to decide."""
+    raw = {"type": "callback.request", "id": "cb", "payload": {"callback_type": "x"}}
+    assert control.failed_reply(raw, "cb")["payload"] == {}

@@ -382,12 +382,13 @@ def parse_hook_event(
     """
     What a handler gets for the ``input`` of a hook request; never raises.
 
-    *tool_use_id* comes beside the input and goes before the one inside; *event*, what
-    the handler is registered for, counts only where the input does not name one.
+    *tool_use_id* comes beside the input and goes before the one inside; where no tool is
+    used it means nothing, and is left out. *event*, what the handler is registered for,
+    counts only where the input does not name one.
     """
     raw: Raw = raw_input if isinstance(raw_input, dict) else {}
     name = text_of(raw.get("hook_event_name")) or event
     fields: Dict[str, Any] = {"event": name, "cancelled": cancelled}
-    if isinstance(tool_use_id, str):
+    if isinstance(tool_use_id, str) and "tool_name" in raw:
         fields["tool_use_id"] = tool_use_id
     return build(EVENT_CLASSES.get(name, HookEvent), raw, **fields)

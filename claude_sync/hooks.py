@@ -142,8 +142,9 @@ def block(reason: str) -> HookDecision:
     No. Claude is told *reason*.
 
     The tool does not run, the prompt is not put to Claude, the compaction does not
-    happen. For Stop and SubagentStop: Claude goes on, with *reason* as its instruction.
-    For what has happened already (PostToolUse): Claude learns *reason*.
+    happen (old CLIs, 2.1.29 and before, compact all the same). For Stop and SubagentStop:
+    Claude goes on, with *reason* as its instruction. For what has happened already
+    (PostToolUse): Claude learns *reason*.
     """
     return HookDecision("block", wanted_text("block(reason)", reason))
 
@@ -154,7 +155,8 @@ def allow(
     """
     Yes, without asking anybody; deny rules of the CLI still count.
 
-    *updated_input* replaces the input of the tool as a whole.
+    *updated_input* replaces the input of the tool as a whole. CLIs before 2.0 cannot do
+    that: there the tool is blocked.
     """
     if reason is not None:
         wanted_text("allow(reason)", reason)
@@ -179,8 +181,8 @@ def update_input(base: Union[HookEvent, Mapping[str, Any]], /, **changes: Any) -
 
     ``update_input(event, command="ls")`` keeps the rest of the event's input;
     ``update_input({"command": "ls"})`` replaces it as a whole. CLIs before 2.1 change the
-    input only together with ``hooks.allow()``, and those before 2.0 not at all: where the
-    tool must not run with the old input, use ``hooks.block()``.
+    input only together with ``hooks.allow()``, and those before 2.0 not at all: there the
+    tool is blocked, because it would run with the old input.
     """
     if isinstance(base, HookEvent):
         if not changes:

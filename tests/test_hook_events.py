@@ -223,3 +223,9 @@ def test_an_event_cannot_be_changed():
     event = parse_hook_event({"hook_event_name": "Stop"}, None, None)
     with pytest.raises(dataclasses.FrozenInstanceError):
         event.event = "another"
+
+
+def test_an_id_beside_an_event_without_a_tool_means_nothing():
+    """The CLI makes one up, which no tool use has."""
+    event = parse_hook_event({"hook_event_name": "Stop"}, "made-up", None)
+    assert event.tool_use_id is None

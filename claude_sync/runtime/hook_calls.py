@@ -16,6 +16,7 @@ import contextlib
 import math
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
 
+from ..errors import UnsupportedByCli
 from ..hooks import BLOCKING_EVENTS, failed_hook_output, hook_output, parse_hook_event
 from ..log import logger
 from ..protocol.control import error_reply, success_reply
@@ -97,6 +98,8 @@ class HookCall:
         try:
             with dispatcher.handling():
                 output = hook_output(self._event, hook.function(event))
+            if self._event == "PreToolUse":
+                check_changes(output, request.connection)
             reply = success_reply(request.request_id, output)
             request.answer(reply)
         except BaseException as error:
@@ -123,6 +126,16 @@ class HookCall:
             return error_reply(self._request.request_id, text)
         logger.debug("= %s", text)
         return success_reply(self._request.request_id, blocked)
+
+
+def check_changes(output: Mapping[str, Any], connection: Connection) -> None:
+    """UnsupportedByCli for a change of the input that this CLI would ignore."""
+    told = output.get("hookSpecificOutput")
+    if not isinstance(told, dict) or "updatedInput" not in told:
+        return
+    needed = (2, 0) if told.get("permissionDecision") == "allow" else (2, 1)
+    if told.get("permissionDecision") != "deny" and not connection.is_at_least(*needed):
+        raise UnsupportedByCli("changing a tool's input in a hook", connection.cli_version)
 
 
 def patience_with(hook: HookRegistration, connection: Connection) -> float:
@@ -160,4 +173,4 @@ def number_of(callback_id: object) -> Optional[int]:
 def name_of(hook: Optional[HookRegistration]) -> str:
     """What to call a hook in a text."""
     function = hook.function if hook is not None else None
-    return str(getattr(function, "__qualname__", None) or repr(function))
+    return str(getattr(function, "__qualname__", None) or type(function).__name__)

@@ -65,7 +65,11 @@ class Client(HandlerMethods):
         self._options = options_from(options, overrides)
         refuse_what_is_not_built(self._options)
         self._registry = HandlerRegistry()
-        self._engine = Engine(self._options, self._registry)
+        self._registry.policy = self._options.permissions
+        # Without functions of the program's: they may mention the client, which the threads
+        # of the engine must not keep alive.
+        own = self._options.replace(permissions=None, hooks=None, tools=())
+        self._engine = Engine(own, self._registry)
         self._registry.on_change = self._engine.update_merging
         self._finalizer = weakref.finalize(self, close_forgotten, self._engine)
         # At the end of the interpreter the engine is closed by its own exit handler.

@@ -90,6 +90,19 @@ class HookDecision:
     system_message: Optional[str] = None
     suppress_output: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse what the CLI would ignore as a whole, a block included."""
+        if self.verdict not in VERDICTS:
+            raise refuse("the verdict of a HookDecision", self.verdict, "block, ask, allow or None")
+        for name in ("reason", "context", "stop_reason", "system_message"):
+            value = getattr(self, name)
+            if value is not None:
+                wanted_text(f"HookDecision({name}=...)", value)
+        if self.verdict == "block" and self.reason is None:
+            raise refuse("the reason of a block", None, "a str that is not blank")
+        if self.updated_input is not None:
+            wanted_input("HookDecision(updated_input=...)", self.updated_input)
+
     def __or__(self, other: HookDecision) -> HookDecision:
         """Both; of two verdicts the stricter one, with its reason."""
         if not isinstance(other, HookDecision):

@@ -215,6 +215,11 @@ def mcp_servers(name: str, value: Any) -> Any:
     for server, config in value.items():
         if not isinstance(config, Mapping):
             raise refuse(f"{name}[{server!r}]", config, "a dict")
+        if server == "claude_sync":
+            raise UsageError(
+                f"{name}[{server!r}]: that is the name of the server with this program's own "
+                "tools, which need no permission. Choose another name."
+            )
         if config.get("type") == "sdk":
             raise UsageError(
                 f"{name}[{server!r}] is an in-process server of another library; "

@@ -84,9 +84,10 @@ class PermissionRequest:
     Claude wants to use a tool, and the CLI asks whether it may.
 
     Answer with one of :meth:`allow`, :meth:`allow_always`, :meth:`deny`,
-    :meth:`answer` and :meth:`approve_plan`: once, from any thread. Called inside the
-    handler, the answer goes out when the handler returns, and a handler that raises
-    denies.
+    :meth:`answer` and :meth:`approve_plan`: once, from any thread (but not from a signal
+    handler or a finalizer, which may interrupt an answer that is being given). Called
+    inside the handler, the answer goes out when the handler returns, and a handler that
+    raises denies.
 
     Attributes:
         tool: The tool's name, as ``Bash`` or ``mcp__server__tool``.
@@ -109,8 +110,8 @@ class PermissionRequest:
         self._message = message
         self._slot = slot
         self.raw = body
+        self._input: Optional[Dict[str, Any]] = None
         self.tool = text_of(body.get("tool_name"))
-        self.input: Dict[str, Any] = dict(self.raw_input)
         self.tool_use_id = optional_text_of(body.get("tool_use_id"))
         self.suggestions: Tuple[Mapping[str, Any], ...] = mappings_of(
             body.get("permission_suggestions")
@@ -121,6 +122,15 @@ class PermissionRequest:
         self.description = optional_text_of(body.get("description"))
         self.agent_id = optional_text_of(body.get("agent_id"))
         self.mcp_server = server_of(body, self.tool)
+
+    @property
+    def input(self) -> Dict[str, Any]:
+        """What the tool would be called with; a copy, so that changes of it do not count."""
+        if self._input is None:
+            import copy
+
+            self._input = copy.deepcopy(dict(self.raw_input))
+        return self._input
 
     @property
     def cwd(self) -> str:

@@ -202,10 +202,10 @@ class Tool(Generic[P, R]):
                 "! the tool %s returned something without a JSON form: %s", self.name, error
             )
             return error_result(text)
-        except BaseException as error:
+        except Exception as error:
             # Claude reads the text; the traceback is for whoever wrote the function.
             logger.error("! the tool %s failed", self.name, exc_info=error)
-            return error_result(text_of_error(error, named=True))
+            return failed_result(error)
 
 
 @overload
@@ -335,6 +335,11 @@ def check_settings(settings: Mapping[str, Any], name: str) -> None:
         raise UsageError(
             f"max_result_chars of the tool {name!r} is a positive number, not {limit!r}."
         )
+
+
+def failed_result(error: BaseException) -> Dict[str, Any]:
+    """What Claude reads of *error*: its name and text, not its traceback."""
+    return error_result(text_of_error(error, named=True))
 
 
 def text_of_error(error: BaseException, named: bool) -> str:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from functools import partial
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Optional, Tuple, Union
 
@@ -35,6 +36,7 @@ from .items import Asked, Routed, Withdrawn
 from .outgoing import Outgoing
 from .pending import PendingReply
 from .reader import ReaderThread, StderrThread
+from .second_thoughts import SecondThoughts
 
 if TYPE_CHECKING:
     from .command import Launch
@@ -73,6 +75,7 @@ class Connection:
         # Requests of the CLI that wait for our answer, by their ids.
         self.open_requests: Dict[str, OpenRequest] = {}
         self.serving = engine.serving
+        self.second_thoughts = SecondThoughts(engine, self)
         self.stderr_tail: Deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self.last_activity = time.monotonic()
         self.paused = False
@@ -208,9 +211,7 @@ class Connection:
                 request = self.open_requests.pop(str(raw.get("request_id")), None)
             if request is not None:
                 request.withdraw()
-                if request.followers:
-                    follower = request
-                    self._engine.responders.run(lambda: self.release_followers(follower))
+                self._engine.responders.run(partial(self.second_thoughts.is_over, request))
             return None
         ledger = self.ledger
         withdrawn = None
@@ -291,28 +292,18 @@ class Connection:
         return left
 
     def answer_request(self, request: OpenRequest, data: bytes) -> None:
-        """
-        Write the answer to a request of the CLI.
-
-        A hook that decides about the same thing is waited for: the CLI takes whichever
-        answer comes first, and that must not be a yes while a no is being thought about.
-        """
+        """Write the answer to a request of the CLI."""
         with self._lock:
             self.open_requests.pop(request.request_id, None)
-            for other in self.open_requests.values():
-                if other.decides_about(request):
-                    other.followers.append((request, data))
-                    return
-        with self.write_lock:
-            self.write(data)
-        self.release_followers(request)
+        data = self.second_thoughts.answer_now(request, data)
+        if data:
+            with self.write_lock:
+                self.write(data)
+            self.second_thoughts.is_over(request)
 
-    def release_followers(self, request: OpenRequest) -> None:
-        """Write what waited for the end of *request*."""
-        with self._lock:
-            followers, request.followers = request.followers, []
-        for other, data in followers:
-            self.answer_request(other, data)
+    def answer_elsewhere(self, request: OpenRequest, data: bytes) -> None:
+        """As :meth:`answer_request`, on a thread that Ctrl-C does not reach."""
+        self._engine.responders.run(lambda: self.answer_request(request, data))
 
     def is_at_least(self, *version: int) -> bool:
         """Whether the CLI is known to be of that version or a later one."""
@@ -323,9 +314,15 @@ class Connection:
         request_id = control.request_body(raw)[0]
         if request_id is not None and raw.get("type") in ("control_request", "callback.request"):
             with self._lock:
-                self.open_requests.pop(request_id, None)
+                request = self.open_requests.pop(request_id, None)
             reply = control.failed_reply(raw, request_id)
-            self._engine.responders.run(lambda: self.send(reply))
+
+            def answer() -> None:
+                self.send(reply)
+                if request is not None:
+                    self.second_thoughts.is_over(request)
+
+            self._engine.responders.run(answer)
 
     # Ending.
 

@@ -177,6 +177,9 @@ class Delivery:
                     break
                 count += more
             return count
+        except BaseException:
+            self._engine.dispatcher.leave_handlers()
+            raise
         finally:
             self._turn_lock.release()
 
@@ -191,6 +194,9 @@ class Delivery:
                 continue
             try:
                 self.process_batch(deadline.slice(), turn)
+            except BaseException:
+                self._engine.dispatcher.leave_handlers()
+                raise
             finally:
                 self._turn_lock.release()
         return True

@@ -22,6 +22,7 @@ Decisions taken here and nowhere else:
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
@@ -30,7 +31,7 @@ from ..events import Closed, HandlerError
 from ..log import logger
 from ..pieces import Piece, Thinking
 from ..protocol.streaming import Assembler
-from .handlers import HandlerRegistry, Handling
+from .handlers import HandlerRegistry, Handling, function_name
 from .inbox import MergedDelta
 from .items import Asked, EndOfStream, Routed, StderrLine, Withdrawn
 from .posting import Posting
@@ -149,6 +150,14 @@ class Dispatcher:
             return
         self._hand_over(handler, event)
 
+    def leave_handlers(self) -> None:
+        """
+        This thread is in no handler: it is about to go on outside of all of them.
+
+        Ctrl-C may have come just when it entered or left one.
+        """
+        self._dispatching.depth = 0
+
     def handling(self) -> Handling:
         """While something of the program's runs, this thread must not wait for a turn."""
         return Handling(self._dispatching)
@@ -165,9 +174,10 @@ class Dispatcher:
         turn: Optional[Turn],
     ) -> None:
         """Something that is not called from here raised *error*: log it, and tell on_error."""
-        self._log(handler, event, error)
         if turn is not None and turn._handler_error is None:
             turn._handler_error = error
+        with contextlib.suppress(Exception):  # the CLI still waits for an answer
+            self._log(handler, event, error)
         report = HandlerError(error, handler, event)
 
         def tell() -> None:
@@ -235,7 +245,7 @@ class Dispatcher:
                 logger.exception("! the handler %r failed on an error", reporter)
 
     def _log(self, handler: Callable[..., object], event: Any, error: BaseException) -> None:
-        name = getattr(handler, "__qualname__", repr(handler))
+        name = function_name(handler)
         logger.error("! the handler %s failed on %s", name, type(event).__name__, exc_info=error)
 
     # What is delivered.

@@ -166,17 +166,33 @@ class Engine:
         # after that: one of the two sees both.
         if not self.queue or connection is None or connection.ledger.in_flight is not None:
             return
-        with connection.write_lock:
-            with self.lock:
-                turn = self._take_next_locked(connection)
-                held_up = turn is None and bool(self.queue) and connection.ledger.foreign_turn
-            if turn is not None:
-                if self.inbox.raw_wanted or turn._buffer is not None:
-                    self.update_merging()
-                data, turn._data = turn._data, b""
-                connection.write(data)
+        try:
+            with connection.write_lock:
+                with self.lock:
+                    turn = self._take_next_locked(connection)
+                    held_up = turn is None and bool(self.queue) and connection.ledger.foreign_turn
+                if turn is not None:
+                    if self.inbox.raw_wanted or turn._buffer is not None:
+                        self.update_merging()
+                    data, turn._data = turn._data, b""
+                    connection.write(data)
+        except BaseException:
+            # Ctrl-C: what counts as sent must be sent, or its end would never come.
+            self.responders.run(lambda: self._write_what_was_taken(connection))
+            raise
         if held_up:
             self.timers.after(FOREIGN_PATIENCE, self._look_after_foreign_turn)
+
+    def _write_what_was_taken(self, connection: Connection) -> None:
+        with connection.write_lock:
+            with self.lock:
+                entry = connection.ledger.in_flight
+                turn = entry.owner if entry is not None else None
+                data = turn._data if isinstance(turn, Turn) else b""
+                if isinstance(turn, Turn):
+                    turn._data = b""
+            if data:
+                connection.write(data)
 
     def _take_next_locked(self, connection: Connection) -> Optional[Turn]:
         """The question to write now; it counts as sent from here on."""

@@ -16,6 +16,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Set, Tuple
 
 from ..errors import UsageError
+from ..protocol.codec import encode
 
 if TYPE_CHECKING:
     from ..hooks import HookRegistration
@@ -81,6 +82,8 @@ class HandlerRegistry:
         self.hooks: Tuple[HookRegistration, ...] = ()
         self.removed_hooks: Tuple[HookRegistration, ...] = ()
         self.tools: Dict[str, Tool] = {}
+        # The policy: asked before the handlers. Here because it may mention its client.
+        self.policy: Optional[Handler] = None
         # The CLI has been told of them: none can be added any more.
         self._frozen = False
 
@@ -108,6 +111,7 @@ class HandlerRegistry:
 
     def add_tool(self, tool: Tool) -> None:
         """Register a tool; before the greeting."""
+        encode({"tool": tool.name, "schema": tool.schema})  # UsageError for what cannot be told
         with self._lock:
             self._check_frozen("a tool")
             if tool.name in self.tools:
@@ -146,6 +150,12 @@ class HandlerRegistry:
             self.of_subagents = without(self.of_subagents, handler)
             self.is_empty = not any(self.of.values())
         self.on_change()
+
+
+def function_name(function: object) -> str:
+    """What to call a function of the program's in a text; its own repr may fail, or take long."""
+    name = getattr(function, "__qualname__", None)
+    return name if isinstance(name, str) else type(function).__name__
 
 
 class Handling:

@@ -20,6 +20,7 @@ from ..errors import UnsupportedByCli
 from ..hooks import BLOCKING_EVENTS, failed_hook_output, hook_output, parse_hook_event
 from ..log import logger
 from ..protocol.control import error_reply, success_reply
+from .handlers import function_name
 
 if TYPE_CHECKING:
     from ..answers import Turn
@@ -34,6 +35,8 @@ __all__ = ["HookCalls", "hooks_on_the_wire"]
 USUAL_TIMEOUT = 60.0
 # How much longer the CLI is told to wait than we do.
 ALLOWANCE = 10.0
+# The CLI's clock takes more milliseconds than fit into 31 bits for none at all.
+LONGEST_ON_THE_WIRE = 2_000_000
 # CLIs before 2.1 wait for a minute, whatever they are told.
 LONGEST_ON_OLD_CLIS = 55.0
 
@@ -75,10 +78,11 @@ class HookCall:
         self._event = hook.event if hook is not None else str(self._input.get("hook_event_name"))
         if hook is not None:
             seconds = patience_with(hook, request.connection)
-            late = f"the hook {name_of(hook)} was not done within {seconds:g} s"
-            request.timer = engine.timers.after(
-                seconds, lambda: request.expire(self._failed(late), late)
-            )
+            request.timer = engine.timers.after(seconds, lambda: self._is_late(seconds))
+
+    def _is_late(self, seconds: float) -> None:
+        late = f"the hook {name_of(self._hook)} was not done within {seconds:g} s"
+        self._request.expire(self._failed(late), late)
 
     def __call__(self) -> None:
         """Run the hook and answer."""
@@ -141,9 +145,8 @@ def check_changes(output: Mapping[str, Any], connection: Connection) -> None:
 def patience_with(hook: HookRegistration, connection: Connection) -> float:
     """How long it may take until we answer for it."""
     seconds = hook.timeout if hook.timeout is not None else USUAL_TIMEOUT
-    if not connection.is_at_least(2, 1):
-        return min(seconds, LONGEST_ON_OLD_CLIS)
-    return seconds
+    old = not connection.is_at_least(2, 1)
+    return min(seconds, LONGEST_ON_OLD_CLIS if old else LONGEST_ON_THE_WIRE - ALLOWANCE)
 
 
 def hooks_on_the_wire(hooks: Sequence[HookRegistration]) -> Dict[str, List[Dict[str, Any]]]:
@@ -154,7 +157,7 @@ def hooks_on_the_wire(hooks: Sequence[HookRegistration]) -> Dict[str, List[Dict[
         entry: Dict[str, Any] = {
             "hookCallbackIds": [f"hook_{number}"],
             # Longer than ours: it is we who answer for a hook that takes too long.
-            "timeout": math.ceil(min(seconds, 1e8) + ALLOWANCE),
+            "timeout": math.ceil(min(seconds + ALLOWANCE, LONGEST_ON_THE_WIRE)),
         }
         if hook.matcher is not None:
             entry["matcher"] = hook.matcher
@@ -172,5 +175,4 @@ def number_of(callback_id: object) -> Optional[int]:
 
 def name_of(hook: Optional[HookRegistration]) -> str:
     """What to call a hook in a text."""
-    function = hook.function if hook is not None else None
-    return str(getattr(function, "__qualname__", None) or type(function).__name__)
+    return function_name(hook.function if hook is not None else None)

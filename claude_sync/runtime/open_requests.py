@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Tuple
 from ..errors import AlreadyAnswered
 from ..log import logger
 from ..protocol.codec import encode
+from ..wire_fields import mapping_of, text_of
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -53,18 +54,17 @@ class OpenRequest:
         self.request_id = request_id
         self.subtype = subtype
         self.body = body
-        # Answers to other requests that go out after this one's; the engine's lock guards it.
-        self.followers: List[Tuple[OpenRequest, bytes]] = []
         # Ends the wait for an answer, if something does.
         self.timer: Optional[Timer] = None
         self._lock = threading.Lock()  # guards everything below; nothing is called under it
         self.state = "open"
         self._cancelled: Optional[threading.Event] = None
         self._decision: object = None
+        self.reply: Mapping[str, Any] = {}
         # The thread whose answer is kept until its handler returns, and that answer.
         self._handling: Optional[int] = None
         self._kept: Optional[bytes] = None
-        self._on_cancel: List[Tuple[Callable[..., object], object]] = []
+        self._on_cancel: List[Tuple[Callable[..., object], Tuple[object, ...]]] = []
 
     def __repr__(self) -> str:
         return f"<{self.subtype} {self.request_id} {self.state}>"
@@ -83,17 +83,30 @@ class OpenRequest:
         """Whether it is a request for permission that was answered with a yes."""
         return getattr(self._decision, "behavior", None) == "allow"
 
-    def decides_about(self, other: OpenRequest) -> bool:
-        """Whether this is a hook that may still refuse what *other* has been answered yes to."""
-        if self.subtype != "hook_callback" or not other.is_allowed():
-            return False
+    def is_permission_hook(self) -> bool:
+        """Whether it calls a hook that decides about a permission."""
         event = self.body.get("input")
         return (
-            isinstance(event, dict)
+            self.subtype == "hook_callback"
+            and isinstance(event, dict)
             and event.get("hook_event_name") == "PermissionRequest"
-            and event.get("tool_name") == other.body.get("tool_name")
-            and event.get("tool_input") == other.body.get("input")
         )
+
+    def refusal(self) -> Optional[str]:
+        """Why such a hook has refused, or None."""
+        output = mapping_of(mapping_of(self.reply.get("response")).get("response"))
+        decision = mapping_of(mapping_of(output.get("hookSpecificOutput")).get("decision"))
+        if decision.get("behavior") != "deny":
+            return None
+        return text_of(decision.get("message")) or "refused by a hook"
+
+    @property
+    def subject(self) -> Tuple[object, Any]:
+        """The use of a tool that it is about: the same for a permission and its hooks."""
+        about = self.body.get("input")
+        if self.subtype == "hook_callback" and isinstance(about, dict):
+            return about.get("tool_name"), about.get("tool_input")
+        return self.body.get("tool_name"), about
 
     # Answering.
 
@@ -105,6 +118,7 @@ class OpenRequest:
                 raise AlreadyAnswered(self._decision)
             if self.state == "open":
                 self._decision = decision if decision is not None else reply
+                self.reply = reply
                 if self._handling == threading.get_ident():
                     self._kept = data
                     return
@@ -141,12 +155,14 @@ class OpenRequest:
         with self._lock:
             return self._decision is not None or self.state != "open"
 
-    def expire(self, reply: Mapping[str, Any], reason: str) -> None:
-        """Time is up: answer with *reply*, and tell whoever still thinks about it."""
+    def expire(self, reply: Mapping[str, Any], reason: Optional[str] = None) -> None:
+        """No more waiting: answer with *reply*, and tell whoever still thinks about it."""
         data = encode(reply)
         if self._withdraw():
-            logger.warning("! %s: %s", self.what(), reason)
+            self.reply = reply
             self._write(data)
+            if reason is not None:
+                logger.warning("! %s: %s", self.what(), reason)
             self._tell_cancelled()
 
     def withdraw(self) -> None:
@@ -168,27 +184,33 @@ class OpenRequest:
         return True
 
     def _write(self, data: bytes) -> None:
+        try:
+            self.connection.answer_request(self, data)
+        except BaseException:
+            # Ctrl-C: nobody can answer once more, so another thread does what is left.
+            self.connection.answer_elsewhere(self, data)
+            raise
         if self.timer is not None:
             self.timer.cancel()
-        self.connection.answer_request(self, data)
 
     # Whoever thinks about it.
 
     def on_cancel(self, function: Callable[..., object], subject: object) -> None:
         """Call *function*, with *subject* if it takes an argument, when it is withdrawn."""
+        arguments = (subject,) if takes_argument(function) else ()
         with self._lock:
             if self.state == "open":
-                self._on_cancel.append((function, subject))
+                self._on_cancel.append((function, arguments))
                 return
             withdrawn = self.state == "withdrawn"
         if withdrawn:
-            self.connection.serving.call_cancelled(function, subject)
+            self.connection.serving.call_cancelled(function, arguments)
 
     def _tell_cancelled(self) -> None:
         with self._lock:
             waiting, self._on_cancel = self._on_cancel, []
-        for function, subject in waiting:
-            self.connection.serving.call_cancelled(function, subject)
+        for function, arguments in waiting:
+            self.connection.serving.call_cancelled(function, arguments)
 
     @property
     def folder(self) -> Optional[str]:
@@ -205,3 +227,21 @@ class OpenRequest:
     def note(self, text: str) -> None:
         """Log something about it."""
         logger.info("= %s: %s", self.what(), text)
+
+
+def takes_argument(function: Callable[..., object]) -> bool:
+    """Whether *function* must be called with an argument."""
+    import inspect
+
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except Exception:  # some functions of C do not tell, and others may fail to
+        return False
+    positional = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
+    return any(
+        parameter.kind in positional and parameter.default is parameter.empty
+        for parameter in parameters
+    )

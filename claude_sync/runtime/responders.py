@@ -84,6 +84,8 @@ class Responders:
                 task()
             except Exception:
                 logger.exception("! a task of %s failed", self._owner)
+            # Not kept while this waits: it may hold what holds a client that was forgotten.
+            task = None
 
     def _next_task(self) -> Optional[Task]:
         thread = threading.current_thread()

@@ -77,7 +77,9 @@ class Serving:
             reply = safe_reply(message)
             assert reply is not None  # one that must stay open was let go above
             self._engine.responders.run(lambda: request.answer(reply))
-        elif self._by_caller and serve.is_users_code:
+        elif self._by_caller and serve.is_users_code and not connection.pending:
+            # While the program waits for a reply of the CLI, which may wait for this, it
+            # delivers nothing: then a thread of ours serves it.
             return Asked(entry, serve)
         else:
             self._engine.responders.run(serve, users_code=True)
@@ -162,11 +164,10 @@ class Serving:
     def _whom_to_ask(
         self, request: PermissionRequest, registry: Optional[HandlerRegistry]
     ) -> List[Tuple[Callable[[Any], object], Any]]:
-        policy = self._engine.options.permissions
         asked: List[Tuple[Callable[[Any], object], Any]] = []
-        if policy is not None:
-            asked.append((policy, request))
         if registry is not None:
+            if registry.policy is not None:
+                asked.append((registry.policy, request))
             if request.tool == QUESTION_TOOL and registry.of["question"]:
                 questions = Questions(request)
                 asked += [(handler, questions) for handler in registry.of["question"]]
@@ -211,25 +212,28 @@ class Serving:
 
     # Around it.
 
-    def call_cancelled(self, function: Callable[..., object], subject: object) -> None:
+    def call_cancelled(self, function: Callable[..., object], arguments: Tuple[Any, ...]) -> None:
         """Tell whoever thinks about a request that its answer is no longer wanted."""
-        arguments = (subject,) if takes_argument(function) else ()
         dispatcher = self._engine.dispatcher
 
-        def call(_: object) -> None:
-            function(*arguments)
-
-        def run() -> None:
-            # Where handlers run, if that is elsewhere. Without a dispatcher, whoever delivers
-            # may be just the one who thinks about it.
-            if self._posts:
-                dispatcher.call(call, subject)
-                return
+        def call() -> None:
             try:
                 with dispatcher.handling():
                     function(*arguments)
             except BaseException as error:
+                subject = arguments[0] if arguments else None
                 dispatcher.failed_elsewhere(function, subject, error, None)
+
+        def run() -> None:
+            # Where handlers run, if that is elsewhere. Without a dispatcher, whoever delivers
+            # may be just the one who thinks about it.
+            if dispatcher.posting is None:
+                call()
+                return
+            try:
+                dispatcher.posting(call)
+            except BaseException as error:  # a queue that takes no calls
+                dispatcher.failed_elsewhere(function, None, error, None)
 
         self._engine.responders.run(run, users_code=True)
 
@@ -278,21 +282,3 @@ def is_decision(returned: object, request: PermissionRequest, subject: Any) -> b
             "the next handler decide."
         )
     return True
-
-
-def takes_argument(function: Callable[..., object]) -> bool:
-    """Whether *function* must be called with an argument."""
-    import inspect
-
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some functions of C do not tell
-        return False
-    positional = (
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-    )
-    return any(
-        parameter.kind in positional and parameter.default is parameter.empty
-        for parameter in parameters
-    )

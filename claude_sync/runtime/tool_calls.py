@@ -13,7 +13,7 @@ its progress, it does by its :class:`ToolContext`.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
 
 from .._version import __version__
 from ..errors import UsageError
@@ -28,7 +28,7 @@ from ..protocol.mcp import (
     manifest,
     progress_notification,
 )
-from ..tools import ToolContext
+from ..tools import ToolContext, failed_result
 from .handlers import SERVER
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from .open_requests import OpenRequest
 
 __all__ = ["ToolCalls", "manifest_of"]
+
+REQUEST_CANCELLED = -32800
 
 
 class ToolCalls:
@@ -57,9 +59,9 @@ class ToolCalls:
         outcome = server_with(registry.tools).receive(request.body.get("message"))
         for request_id in outcome.cancelled:
             with self._engine.lock:
-                cancelled = self.running.get(request_id)
+                cancelled = self.running.pop(request_id, None)
             if cancelled is not None:
-                cancelled.cancelled.set()
+                self._engine.responders.run(cancelled_by_cli(cancelled, request_id))
         return ToolMessage(self, self._engine, request, outcome, registry.tools, turn)
 
 
@@ -95,14 +97,21 @@ class ToolMessage:
                 self._answer([self._run(call) for call in calls])
             except UsageError as error:  # a result that has no JSON form after all
                 logger.error("! the result of a tool cannot be sent: %s", error)
-                text = str(error)
-                self._answer([error_reply(call.request_id, INTERNAL_ERROR, text) for call in calls])
+                self._answer_failed(str(error))
+            except BaseException as error:
+                self._answer_failed(type(error).__name__)
+                raise
         finally:
             with self._engine.lock:
                 for call in calls:
                     # A later call may have the same id: they begin anew with each handshake.
                     if running.get(call.request_id) is self._request:
                         del running[call.request_id]
+
+    def _answer_failed(self, text: str) -> None:
+        if not self._request.is_decided():
+            calls = self._outcome.calls
+            self._answer([error_reply(call.request_id, INTERNAL_ERROR, text) for call in calls])
 
     def _answer(self, replies: List[Dict[str, Any]]) -> None:
         body = {"mcp_response": self._outcome.body(replies)}
@@ -120,8 +129,15 @@ class ToolMessage:
             cancelled=self._request.cancelled,
             report=lambda done, total, text: self._progress(call, done, total, text),
         )
-        with self._engine.dispatcher.handling():
-            result = tool.run(call.arguments, context)
+        dispatcher = self._engine.dispatcher
+        try:
+            with dispatcher.handling():
+                result = tool.run(call.arguments, context)
+        except BaseException as error:
+            if dispatcher.is_dispatching():
+                raise  # Ctrl-C on the thread of the program that waits
+            logger.error("! the tool %s failed", tool.name, exc_info=error)
+            result = failed_result(error)
         return call_reply(call.request_id, result)
 
     def _progress(
@@ -135,6 +151,13 @@ class ToolMessage:
         fields = {"server_name": SERVER, "message": message}
         with contextlib.suppress(OSError):
             connection.send(control_request(connection.new_id(), "mcp_message", fields))
+
+
+def cancelled_by_cli(request: OpenRequest, request_id: RpcId) -> Callable[[], None]:
+    """What ends a call that nobody waits for any more, also if its function goes on."""
+    reply = error_reply(request_id, REQUEST_CANCELLED, "cancelled")
+    body = success_reply(request.request_id, {"mcp_response": reply})
+    return lambda: request.expire(body)
 
 
 def server_with(tools: Mapping[str, Tool]) -> McpServer:

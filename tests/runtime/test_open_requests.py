@@ -5,11 +5,9 @@ import threading
 import pytest
 from conftest import PATIENCE
 
-from claude_sync import LATER, AlreadyAnswered, Client, hooks
+from claude_sync import AlreadyAnswered
 from claude_sync.runtime.open_requests import OpenRequest
-from claude_sync.testing import ScriptedCli
 
-COMMAND = {"command": "rm -rf build"}
 YES = {"behavior": "allow"}
 NO = {"behavior": "deny"}
 
@@ -26,10 +24,10 @@ class Connection:
         """Keep it."""
         self.written.append(data)
 
-    def call_cancelled(self, function, subject):
+    def call_cancelled(self, function, arguments):
         """Call at once."""
-        self.called.append(subject)
-        function()
+        self.called.append(arguments)
+        function(*arguments)
 
 
 @pytest.fixture
@@ -96,11 +94,12 @@ def test_withdrawn_before_the_handler_returns(connection, request_):
 def test_expired(connection, request_):
     """The answer of the timer is written, and whoever thinks about it is told."""
     told = []
-    request_.on_cancel(lambda: told.append(1), "subject")
+    request_.on_cancel(told.append, "subject")
+    request_.on_cancel(lambda: told.append("nothing"), "subject")
     request_.expire(NO, "too long")
     request_.expire(NO, "too long")
     assert len(connection.written) == 1
-    assert (told, connection.called) == ([1], ["subject"])
+    assert (told, connection.called) == (["subject", "nothing"], [("subject",), ()])
     request_.answer(YES)
     assert len(connection.written) == 1
 
@@ -111,74 +110,3 @@ def test_answered_is_never_withdrawn(connection, request_):
     request_.withdraw()
     request_.on_cancel(pytest.fail, None)
     assert not request_.cancelled.is_set()
-
-
-# A yes waits for a hook that may still say no.
-
-
-@pytest.fixture
-def asked_twice():
-    """A turn in which the CLI asks a hook and a handler about the same thing."""
-    cli, entered, leave = ScriptedCli(patience=PATIENCE), threading.Event(), threading.Event()
-    with Client(transport=cli) as client:
-
-        @client.on_hook("PermissionRequest")
-        def think(event):
-            entered.set()
-            assert leave.wait(PATIENCE)
-            return hooks.block("no")
-
-        starting = threading.Thread(target=client.start)
-        starting.start()
-        cli.accept()
-        starting.join(PATIENCE)
-        turn = client.submit("hi")
-        user = cli.expect("user")
-        cli.begin_turn(user)
-        about = {"tool_name": "Bash", "tool_input": COMMAND}
-        hook = cli.call_hook("hook_0", "PermissionRequest", about)
-        assert entered.wait(PATIENCE)
-        yield client, cli, hook, leave
-        leave.set()
-        cli.end_turn(user, "done")
-        assert turn.result(PATIENCE) == "done"
-
-
-def test_a_yes_waits_for_the_hook(asked_twice):
-    """The CLI takes what comes first: the hook's answer is written before the yes."""
-    client, cli, hook, leave = asked_twice
-    decided = threading.Event()
-    client.on_permission(lambda request: request.allow() and decided.set())
-    request = cli.ask_permission("Bash", COMMAND)
-    assert decided.wait(PATIENCE)
-    other = cli.ask_permission("Bash", {"command": "ls"})
-    assert cli.expect("control_response")["response"]["request_id"] == other["request_id"]
-    leave.set()
-    first = cli.expect("control_response")["response"]
-    second = cli.expect("control_response")["response"]
-    assert [first["request_id"], second["request_id"]] == [
-        hook["request_id"],
-        request["request_id"],
-    ]
-
-
-def test_a_no_does_not_wait(asked_twice):
-    """A denial is safe whatever the hook says."""
-    client, cli, _, leave = asked_twice
-    client.on_permission(lambda request: request.deny())
-    assert cli.expect_reply(cli.ask_permission("Bash", COMMAND))["behavior"] == "deny"
-    leave.set()
-    cli.expect("control_response")
-
-
-def test_a_hook_that_is_withdrawn_lets_the_yes_go(asked_twice):
-    """Nobody waits for a hook whose answer is not wanted."""
-    client, cli, hook, _ = asked_twice
-    requests = []
-    came = threading.Event()
-    client.on_permission(lambda request: (requests.append(request), came.set())[0] or LATER)
-    request = cli.ask_permission("Bash", COMMAND)
-    assert came.wait(PATIENCE)
-    requests[0].allow()
-    cli.cancel(hook)
-    assert cli.expect_reply(request)["behavior"] == "allow"

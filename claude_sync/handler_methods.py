@@ -85,8 +85,10 @@ class HandlerMethods:
         """
         from .hooks import make_hook
 
-        if callable(event):
+        if callable(event) or callable(matcher):
             raise UsageError(HOOK_NEEDS_EVENT)
+        # At once, and not when the decorator is applied: it might never be.
+        make_hook(event, len, matcher=matcher, timeout=timeout, on_failure=on_failure)
 
         def register(handler: H) -> H:
             hook = make_hook(

@@ -22,6 +22,13 @@ from .option_kinds import amount, choice, nearest, refuse
 __all__ = ["HookRegistration", "hooks_of", "make_hook"]
 
 ON_FAILURE = ("block", "continue")
+# What permissions are written as.
+RULE = re.compile(r"[A-Za-z_]\w*\(.*\)", re.DOTALL)
+# Those that hooks are usually about.
+TOOL_NAMES = (
+    *("Bash", "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Glob", "Grep"),
+    *("WebFetch", "WebSearch", "Task", "Agent", "AskUserQuestion", "ExitPlanMode"),
+)
 GROUP_KEYS = ("matcher", "hooks", "timeout", "on_failure")
 FORM = (
     "hooks={'PreToolUse': function}, or {'PreToolUse': [function, {'matcher': 'Bash', "
@@ -121,6 +128,14 @@ def warn_of_typos(event: str, matcher: Optional[str]) -> None:
                 "The hook is registered as it is, in case the CLI knows it.",
                 stacklevel=4,  # whoever called the caller of make_hook()
             )
+    if matcher is not None and RULE.fullmatch(matcher) is not None:
+        raise UsageError(
+            f"matcher={matcher!r} is a rule, and a matcher is a pattern for the name of the tool "
+            "alone. Write matcher='Bash', and look at event.tool_input in the hook."
+        )
+    for name in TOOL_NAMES:
+        if matcher is not None and matcher != name and matcher.lower() == name.lower():
+            warnings.warn(f"no tool is named {matcher!r}; did you mean {name!r}?", stacklevel=4)
     if matcher is not None and matcher not in MATCHES_ALL:
         try:
             re.compile(matcher)

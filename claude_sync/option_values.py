@@ -205,6 +205,30 @@ def tools(name: str, value: Any) -> Any:
     return list_of(function, "[my_function]")(name, value)
 
 
+def policy(name: str, value: Any) -> Any:
+    """None, or a function that decides about requests for permission."""
+    if value is None:
+        return value
+    if not callable(value):
+        raise UsageError(
+            f"{name} takes a policy, got {value!r}: claude_sync.policies.ask_on_terminal, "
+            "policies.allow_tools('Read', 'Bash(git *)'), policies.first_of(...), or a function "
+            "of yours that takes the request"
+        )
+    if getattr(value, "__module__", "") == "claude_sync.policies":
+        made = getattr(value, "__name__", "")
+        if made in ("allow_tools", "deny_tools", "first_of"):
+            raise UsageError(f"{name}=policies.{made} makes a policy: call it, {made}(...)")
+    return value
+
+
+def hooks(name: str, value: Any) -> Any:
+    """None, or hooks by their events."""
+    if value is not None and not isinstance(value, Mapping):
+        raise UsageError(f"{name} takes a dict, {{'PreToolUse': function}}; got {value!r}")
+    return mapping(name, value)
+
+
 def mcp_servers(name: str, value: Any) -> Any:
     """None, the path of a file, or configurations by server name."""
     if value is None or isinstance(value, (str, os.PathLike)):
@@ -314,9 +338,9 @@ CHECKERS: Dict[str, Checker] = {
     "tools": tools,
     "mcp_servers": mcp_servers,
     "strict_mcp_config": flag,
-    "permissions": function,
+    "permissions": policy,
     "permission_timeout": amount,
-    "hooks": mapping,
+    "hooks": hooks,
     "add_dirs": list_of(path, "['../other']"),
     "max_turns": count(1),
     "max_budget_usd": amount,

@@ -125,7 +125,7 @@ class PermissionRequest:
 
     @property
     def input(self) -> Dict[str, Any]:
-        """What the tool would be called with; a copy, so that changes of it do not count."""
+        """What the tool would be called with; a copy: to change it changes nothing."""
         if self._input is None:
             import copy
 
@@ -157,7 +157,7 @@ class PermissionRequest:
         """What would happen: a diff, a command line, or the input in readable form."""
         from .previews import preview
 
-        return preview(self.tool, self.input, self.cwd)
+        return preview(self.tool, self.raw_input, self.cwd)
 
     # Verbs.
 
@@ -172,8 +172,13 @@ class PermissionRequest:
         *permissions* are changes of the session's rules, in the form of ``suggestions``.
         """
         if updated_input is None:
-            # As it came, not as a handler may have changed it while looking at it.
             updated_input = self.raw_input
+            if self._input is not None and self._input != updated_input:
+                # Whoever decided may have looked at what was changed, and not at what would run.
+                raise UsageError(
+                    "request.input was changed, which changes nothing that runs. Pass "
+                    "request.allow(updated_input={...}) to run the tool with another input."
+                )
         elif not isinstance(updated_input, dict):
             raise UsageError(
                 f"updated_input is the tool's whole input as a dict, not {updated_input!r}. "

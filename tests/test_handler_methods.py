@@ -345,3 +345,41 @@ def test_on_close_is_the_last_thing(cli):
     (closed,) = heard
     assert closed.reason == "closed by the program"
     assert closed.exit_code == 0
+
+
+async def asynchronous(event):
+    """A handler that nothing would await."""
+
+
+class Asynchronous:
+    """An object whose call nothing would await."""
+
+    async def __call__(self, event):
+        """Do nothing."""
+
+
+@pytest.mark.parametrize("handler", [asynchronous, Asynchronous()])
+@pytest.mark.parametrize("kind", ["text", "permission", "question"])
+def test_an_async_handler_is_refused(kind, handler):
+    """It would never run, and a permission would be denied for ever."""
+    with pytest.raises(UsageError, match="async"):
+        getattr(Client(), f"on_{kind}")(handler)
+
+
+@pytest.mark.parametrize("handler", [lambda: None, lambda one, other: None])
+def test_a_handler_takes_one_argument(handler):
+    """One that cannot be called is refused when it is registered."""
+    with pytest.raises(UsageError, match="one argument"):
+        Client().on_permission(handler)
+
+
+def test_a_hook_given_as_a_matcher_is_refused():
+    """on_hook(event, function) would silently be no hook."""
+    with pytest.raises(UsageError, match="belongs to an event"):
+        Client().on_hook("PreToolUse", print)
+
+
+def test_on_hook_checks_before_it_is_applied():
+    """A decorator that is never applied has told what is wrong, too."""
+    with pytest.raises(UsageError, match="timeout"):
+        Client().on_hook("PreToolUse", timeout=-1)

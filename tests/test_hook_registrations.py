@@ -181,3 +181,16 @@ def test_functions_of_the_option_are_checked():
         hooks_of({"Stop": [{"hooks": [later]}]})
     with pytest.raises(UsageError, match="PreToolUse"):
         hooks_of({3: check})
+
+
+@pytest.mark.parametrize("matcher", ["Bash(rm *)", "Read(src/**)", "Bash()"])
+def test_a_rule_is_no_matcher(matcher):
+    """It would match no tool, and the hook would never run."""
+    with pytest.raises(UsageError, match="is a rule"):
+        make_hook("PreToolUse", len, matcher=matcher)
+
+
+def test_a_tool_in_the_wrong_case_is_told():
+    """The CLI looks at the case."""
+    with pytest.warns(UserWarning, match="did you mean 'Bash'"):
+        make_hook("PreToolUse", len, matcher="bash")

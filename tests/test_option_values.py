@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from claude_sync import Options, UsageError
+from claude_sync import Options, UsageError, policies
 from claude_sync.option_values import (
     CHECKERS,
     FLAGS_OF_THE_LIBRARY,
@@ -53,3 +53,29 @@ def test_another_place_for_handlers_is_refused():
     """A misspelled way is told the right one."""
     with pytest.raises(UsageError, match="did you mean 'manual'"):
         Options(post="manuel")
+
+
+@pytest.mark.parametrize("value", ["ask", ["Bash"], 5])
+def test_what_is_no_policy_is_told_what_there_is(value):
+    """The text names the ready-made ones."""
+    with pytest.raises(UsageError, match="ask_on_terminal"):
+        Options(permissions=value)
+
+
+@pytest.mark.parametrize("name", ["allow_tools", "deny_tools", "first_of"])
+def test_a_maker_of_policies_must_be_called(name):
+    """It would fail at every request."""
+    with pytest.raises(UsageError, match="call it"):
+        Options(permissions=getattr(policies, name))
+
+
+def test_hooks_are_given_by_event():
+    """A list says nothing about when to call them."""
+    with pytest.raises(UsageError, match="'PreToolUse': function"):
+        Options(hooks=[print])
+
+
+def test_the_name_of_our_own_server_is_taken():
+    """Its tools run without permission, so nobody else may have it."""
+    with pytest.raises(UsageError, match="own tools"):
+        Options(mcp_servers={"claude_sync": {"command": "x"}})

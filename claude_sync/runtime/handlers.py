@@ -94,6 +94,7 @@ class HandlerRegistry:
                 f"on_{kind}() takes a function of one argument, not {handler!r}. "
                 f"Write client.on_{kind}(function), or @client.on_{kind} above the function."
             )
+        check_handler(kind, handler)
         with self._lock:
             self.of = {**self.of, kind: (*self.of[kind], handler)}
             self.is_empty = False
@@ -150,6 +151,30 @@ class HandlerRegistry:
             self.of_subagents = without(self.of_subagents, handler)
             self.is_empty = not any(self.of.values())
         self.on_change()
+
+
+def check_handler(kind: str, handler: Any) -> None:
+    """UsageError for a handler that could only fail when it is called."""
+    import inspect
+
+    if inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
+        getattr(handler, "__call__", None)  # noqa: B004 - an object with an async one
+    ):
+        raise UsageError(
+            f"the handler of on_{kind} is an async function, and nothing here awaits it. Write "
+            "it with 'def': it runs on a thread of its own and may wait."
+        )
+    try:
+        signature = inspect.signature(handler)
+    except Exception:  # some functions of C do not tell, and others may fail to
+        return
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        raise UsageError(
+            f"the handler of on_{kind} cannot be called with one argument ({error}). Write "
+            f"'def handler(event)', or pass a bound method."
+        ) from None
 
 
 def function_name(function: object) -> str:

@@ -59,7 +59,7 @@ class HookCalls:
 class HookCall:
     """One call of a hook, to be run where hooks run."""
 
-    is_users_code = True
+    is_users_code = True  # also where there is no such hook: it is answered in its place
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class HookCall:
         opted_out = self._hook is not None and self._hook.on_failure == "continue"
         blocked = None
         if self._event in BLOCKING_EVENTS and not opted_out:
-            blocked = failed_hook_output(self._event, f"Blocked, because {text}.")
+            blocked = failed_hook_output(self._event, f"Blocked, because {text.rstrip('.')}.")
         if blocked is None:
             return error_reply(self._request.request_id, text)
         logger.debug("= %s", text)

@@ -152,11 +152,12 @@ class Serving:
                 request.allow()
                 instead = None
                 return
-            decided = self._ask_each(request, self._whom_to_ask(request, registry), turn)
+            asked = self._whom_to_ask(request, registry)
+            decided = self._ask_each(request, asked, turn)
             if decided:
                 instead = None
             elif decided is not None:
-                self._warn_undecided(request)
+                self._warn_undecided(request, bool(asked))
                 instead = deny_reply(slot.message, DENIED)
         finally:
             slot.end_handling(instead)
@@ -199,16 +200,28 @@ class Serving:
                 return None
         return False
 
-    def _warn_undecided(self, request: PermissionRequest) -> None:
+    def _warn_undecided(self, request: PermissionRequest, asked: bool) -> None:
         """Say once how to let Claude use a tool."""
-        if not self._warned:
-            self._warned = True
-            logger.warning(
-                "! Claude asked to use %s and was denied, because nobody decides. Add a handler "
-                "with client.on_permission, pass permissions=policy, or allow it from the start "
-                "with allowed_tools=[...]",
-                request.tool,
+        if self._warned:
+            return
+        self._warned = True
+        if request.tool == QUESTION_TOOL:
+            advice = "Answer such questions in a handler: client.on_question"
+        elif asked:
+            advice = (
+                "Every policy and handler returned None; return request.allow() or "
+                "request.deny() from one of them"
             )
+        else:
+            advice = (
+                "Add a handler with client.on_permission, pass permissions=policy, or allow it "
+                "from the start with allowed_tools=[...]"
+            )
+        logger.warning(
+            "! Claude asked to use %s and was denied, because nobody decides. %s",
+            request.tool,
+            advice,
+        )
 
     # Around it.
 
@@ -269,7 +282,7 @@ def is_decision(returned: object, request: PermissionRequest, subject: Any) -> b
         return True
     if isinstance(returned, Decision) and returned.request is request:
         return True
-    if returned is True:
+    if returned is True and request.tool != QUESTION_TOOL:
         request.allow()
     elif returned is False:
         request.deny()
@@ -277,8 +290,8 @@ def is_decision(returned: object, request: PermissionRequest, subject: Any) -> b
         subject.answer(returned)
     else:
         raise UsageError(
-            f"a permission handler returned {returned!r}, which is no decision. Return "
-            "request.allow(), request.deny(), True, False, claude_sync.LATER, or None to let "
-            "the next handler decide."
+            f"a handler returned {returned!r} for {request.tool}, which is no decision. Return "
+            "request.allow(), request.deny(), True, False (for questions: their answers), "
+            "claude_sync.LATER, or None to let the next handler decide."
         )
     return True

@@ -73,8 +73,13 @@ class Stopper:
     def _force(self, turn: Turn) -> None:
         with self._engine.lock:
             connection = self._engine.lifecycle.connection
-            if connection is None or connection.ledger.running() is not turn._entry:
-                return
+            ended = connection is None or connection.ledger.running() is not turn._entry
+        if connection is None or ended:
+            # Its result is here, and its handlers have not run: posted to a thread, perhaps,
+            # that waits for just this turn.
+            if turn._stopping is not None and not turn._is_over():
+                self._engine.turn_failed(turn, turn._stopping)
+            return
         connection.kill(f"a turn did not end within {STOP_PATIENCE:g} s of its interrupt")
 
     def timed_out(self, turn: Turn) -> None:

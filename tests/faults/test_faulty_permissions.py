@@ -234,14 +234,33 @@ def test_policy_that_raises_denies(opened):
 # On the wire.
 
 
-def test_yes_carries_the_input_as_it_came(client, running):
-    """What was approved is what runs, even if a handler changed what it looked at."""
+def test_yes_to_a_changed_input_is_none(client, running):
+    """Whoever decides may have looked at the change, which nothing runs with."""
 
     def decide(request):
         request.input["command"] = "something else"
         return request.allow()
 
     client.on_permission(decide)
+    assert running.decided()["behavior"] == "deny"
+
+
+def test_preview_shows_what_would_run(client, running):
+    """Not what a handler made of it."""
+    shown = []
+
+    def decide(request):
+        request.input["command"] = "ls"
+        shown.append(request.preview())
+
+    client.on_permission(decide)
+    running.decided()
+    assert shown == ["$ rm -rf build"]
+
+
+def test_yes_carries_the_input_as_it_came(client, running):
+    """What was approved is what runs."""
+    client.on_permission(lambda request: request.allow())
     assert running.decided(tool_use_id="toolu_7") == {
         "behavior": "allow",
         "updatedInput": COMMAND,
@@ -677,6 +696,7 @@ def test_question_handler(client, running):
         (lambda questions: questions.decline("ask me tomorrow"), "deny"),
         (lambda questions: None, "deny"),
         (lambda questions: "Red", "deny"),
+        (lambda questions: True, "deny"),
     ],
 )
 def test_what_a_question_handler_returns(client, running, decide, behavior):
@@ -723,6 +743,24 @@ def test_posted_handlers(opened):
     client._engine.dispatcher.posting._post = full
     assert running.decided()["behavior"] == "deny"
     client._engine.dispatcher.posting._post = lambda call: call()
+
+
+def test_timeout_while_a_posted_handler_never_runs(cli, greet, hurry):
+    """The thread that should run posted calls waits itself: its timeout ends that."""
+    hurry(STOP_PATIENCE=0.2, INTERRUPT_AGAIN_AFTER=())
+    with Client(transport=cli, post=lambda call: None, on_permission=bool) as client:
+        greet(client, cli)
+        turn = client.submit("hi", timeout=0.1)
+        user = cli.expect("user")
+        cli.begin_turn(user)
+        request = cli.ask_permission("Bash", COMMAND)
+        interrupt = cli.expect("control_request", subtype="interrupt")
+        cli.cancel(request)
+        cli.reply(interrupt)
+        cli.end_interrupted(user)
+        with pytest.raises(claude_sync.AskTimeout) as raised:
+            turn.result(PATIENCE)
+        assert raised.value.timeout == 0.1
 
 
 @pytest.mark.parametrize("post", ["manual", "caller"])

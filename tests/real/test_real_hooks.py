@@ -338,6 +338,27 @@ def test_a_hook_decides_about_a_permission(chat, cli, board, model):
         chat.off(handler)
 
 
+def test_a_quick_yes_does_not_overtake_the_no_of_a_hook(chat, cli, board, model):
+    """PermissionRequest: the handler has said yes while the hook was still thinking."""
+    if cli.is_before(2, 1):
+        return  # it calls no such hook
+    decided = threading.Event()
+    handler = chat.on_permission(lambda request: request.allow() and decided.set())
+
+    def think(event):
+        if cli.is_new:  # older ones ask the hook first, and nobody else if it refuses
+            assert decided.wait(PATIENCE)
+        return hooks.block("on second thoughts, no")
+
+    board.on("PermissionRequest", think)
+    try:
+        answer = run(chat, model, "make it too quickly", fifo("too_quick"))
+        assert "on second thoughts" in result_of(answer).text
+        assert not (folder_of(chat) / "too_quick").exists()
+    finally:
+        chat.off(handler)
+
+
 def test_a_notification_that_somebody_is_waited_for(chat, new_cli, board, model):
     """Notification: the newest CLI tells after some seconds that a permission is pending."""
     told, requests = threading.Event(), []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..answers import Answer, Turn
     from .engine import Engine
 
-__all__ = ["Delivery"]
+__all__ = ["Delivery", "DispatcherThread"]
 
 
 class Delivery:
@@ -226,3 +226,21 @@ class Delivery:
             self._engine.dispatcher.call(function, turn)
         else:
             self._engine.inbox.put([lambda: self._engine.dispatcher.call(function, turn)])
+
+
+class DispatcherThread(threading.Thread):
+    """
+    Work off the inbox, until the engine says that it was the last batch.
+
+    Daemon: a program that forgets close() must still be able to exit.
+    """
+
+    def __init__(self, engine: Engine, owner: str) -> None:
+        super().__init__(name=f"{owner}-dispatcher", daemon=True)
+        self._engine = engine
+
+    def run(self) -> None:
+        """See the class."""
+        engine = self._engine
+        while not engine.delivery.is_over():
+            engine.delivery.process_batch(None)

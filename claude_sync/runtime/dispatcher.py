@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..messages import Assistant, Message, User
     from .engine import Engine
 
-__all__ = ["Dispatcher", "DispatcherThread"]
+__all__ = ["Dispatcher"]
 
 NO_HANDLERS = HandlerRegistry()
 
@@ -433,21 +433,3 @@ def makes_way(item: Routed) -> bool:
     """Whether a question may be waiting for this: the end of what was not a turn of ours."""
     kind = item.raw.get("type")
     return kind == "command_lifecycle" or item.raw.get("subtype") == "session_state_changed"
-
-
-class DispatcherThread(threading.Thread):
-    """
-    Work off the inbox, until the engine says that it was the last batch.
-
-    Daemon: a program that forgets close() must still be able to exit.
-    """
-
-    def __init__(self, engine: Engine, owner: str) -> None:
-        super().__init__(name=f"{owner}-dispatcher", daemon=True)
-        self._engine = engine
-
-    def run(self) -> None:
-        """See :class:`Dispatcher`."""
-        engine = self._engine
-        while not engine.delivery.is_over():
-            engine.delivery.process_batch(None)

@@ -30,7 +30,7 @@ from ..events import Info
 from ..log import logger
 from .closing import LIVE, Closer
 from .connection import Connection
-from .dispatcher import DispatcherThread
+from .delivery import DispatcherThread
 from .transport import Transport
 from .waiting import Deadline
 

@@ -17,8 +17,8 @@ from claude_sync.protocol.streaming import Assembler
 from claude_sync.protocol.turns import TurnLedger
 from claude_sync.runtime.closing import Closer
 from claude_sync.runtime.connection import Connection
-from claude_sync.runtime.delivery import Delivery
-from claude_sync.runtime.dispatcher import Dispatcher, DispatcherThread
+from claude_sync.runtime.delivery import Delivery, DispatcherThread
+from claude_sync.runtime.dispatcher import Dispatcher
 from claude_sync.runtime.engine import Engine
 from claude_sync.runtime.inbox import Inbox
 from claude_sync.runtime.lifecycle import Lifecycle

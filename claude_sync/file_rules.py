@@ -20,6 +20,7 @@ import unicodedata
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from .errors import UsageError
+from .path_patterns import PathPattern
 
 __all__ = ["FilePattern"]
 
@@ -39,6 +40,13 @@ PATH_KEYS = {
 FOLDER_TOOLS = frozenset(("Grep", "Glob", "LS"))
 
 WILDCARDS = frozenset("*?[\\")
+
+# Longer ones no file has; to compare them would only take time.
+LONGEST_PATH = 4096
+LONGEST_NAME = 255
+MOST_LINKS = 40
+# What these lead to differs from process to process, and the CLI is another one.
+OF_PROCESSES = re.compile(r"/(?:proc|dev/(?:fd|std(?:in|out|err)))(?:/|\Z)", re.IGNORECASE)
 
 
 class FilePattern:
@@ -72,8 +80,8 @@ class FilePattern:
         if not self.anchor and "/" not in rest.rstrip("/") and self.names != ["**"]:
             self.names.insert(0, "**")
         try:
-            re.compile(translated(self.names))
-            re.compile(folded_expression(self.names))
+            PathPattern(self.names, "no")
+            PathPattern([folded(name) for name in self.names], "no")
         except re.error:
             raise UsageError(
                 f"the set in square brackets in the file pattern {text!r} makes no sense. "
@@ -91,12 +99,17 @@ class FilePattern:
             return False
         if tool == "Glob" and not stays_below(given.get("pattern")):
             return False
+        if tool == "Glob":
+            # Its plain beginning may be a link that leads elsewhere.
+            paths += [os.path.join(path, plain_head(given["pattern"])) for path in paths]
         # Who searches a folder reads everything in it.
         whole_folders = tool not in FOLDER_TOOLS or self.covers_folders()
         try:
-            expression = re.compile(self.strict_expression(cwd, tool), re.DOTALL)
+            if any(is_too_long(path) or touches_processes(path, cwd) for path in paths):
+                return False
+            base, pattern = self.strict_pattern(cwd, tool)
             return all(
-                expression.fullmatch(slashed(resolved))
+                matches_below(slashed(resolved), base, pattern)
                 and (whole_folders or os.path.isfile(resolved))
                 for path in paths
                 for resolved in resolutions(path, cwd)
@@ -126,17 +139,20 @@ class FilePattern:
 
     def may_match_path(self, tool: str, path: Any, cwd: str) -> bool:
         """Whether one path matches in any reading of it."""
-        if not isinstance(path, str) or "\0" in path:
+        if not isinstance(path, str) or "\0" in path or is_too_long(path):
+            return True
+        # Which file it names there depends on the process that opens it.
+        if touches_processes(os.path.expanduser(path.strip()), cwd):
             return True
         readings = [folded(slashed(each)) for each in lenient_resolutions(path, cwd)]
         for base, names in self.bases(cwd):
-            expression = re.compile(
-                re.escape(folded(slashed(base)).rstrip("/"))
-                + folded_expression(names)
-                + "(?:/.*)?",
-                re.DOTALL,
+            place = folded(slashed(base)).rstrip("/")
+            whole = names[-1] == "**"
+            pattern = PathPattern(
+                [folded(name) for name in (names[:-1] if whole else names)],
+                "only" if whole else "too",
             )
-            if any(expression.fullmatch(reading) for reading in readings):
+            if any(matches_below(reading, place, pattern) for reading in readings):
                 return True
             # A search in a folder also reads what lies below it.
             if tool == "Grep" and not os.path.isfile(os.path.join(cwd, path)):
@@ -164,8 +180,8 @@ class FilePattern:
         last = self.names[-1]
         return self.folder_only or last == "**" or not WILDCARDS & set(last)
 
-    def strict_expression(self, cwd: str, tool: str) -> str:
-        """A regular expression for the resolved paths that are allowed."""
+    def strict_pattern(self, cwd: str, tool: str) -> Tuple[str, PathPattern]:
+        """The folder below which resolved paths are allowed, and which of them are."""
         root, names = self.root(cwd), list(self.names)
         if self.anchor == "//":
             # Named from the root on, so its links are meant. A link inside the project
@@ -173,14 +189,13 @@ class FilePattern:
             resolved = min(self.plain, len(names) - 1)
             root = os.path.join(root, *names[:resolved])
             del names[:resolved]
-        base = re.escape(slashed(os.path.realpath(root)).rstrip("/"))
+        base = slashed(os.path.realpath(root)).rstrip("/")
         folder_too = tool in FOLDER_TOOLS
         if names[-1] == "**":
-            return base + translated(names[:-1]) + ("(?:/.*)?" if folder_too else "/.+")
-        expression = base + translated(names)
+            return base, PathPattern(names[:-1], "too" if folder_too else "only")
         if self.folder_only and not folder_too:
-            return expression + "/.+"
-        return expression + "(?:/.*)?" if self.covers_folders() else expression
+            return base, PathPattern(names, "only")
+        return base, PathPattern(names, "too" if self.covers_folders() else "no")
 
     def bases(self, cwd: str) -> Iterator[Tuple[str, List[str]]]:
         """The folders where the pattern may begin for a deny, and what it has below them."""
@@ -232,6 +247,60 @@ def stays_below(pattern: Any) -> bool:
     return ".." not in re.sub(r"[{},\[\]!^]", "", pattern)
 
 
+def plain_head(pattern: str) -> str:
+    """The names at the beginning of a glob that have no wildcards."""
+    found = re.match(r"(?:[^*?\[\]{}/]+(?:/+|\Z))*", pattern)
+    return found.group() if found else ""
+
+
+def matches_below(path: str, base: str, pattern: PathPattern) -> bool:
+    """Whether a path is in a folder, or is it, and the rest of it matches."""
+    return (path == base or path.startswith(base + "/")) and pattern.matches(path[len(base) :])
+
+
+def is_too_long(path: str) -> bool:
+    """Whether no file can have this path."""
+    return len(path) > LONGEST_PATH or any(
+        len(os.fsencode(name)) > LONGEST_NAME for name in re.split(r"[/\\]", path)
+    )
+
+
+def touches_processes(path: str, cwd: str) -> bool:
+    """Whether a path, or a link on the way, leads through what belongs to a process."""
+    if os.name == "nt":
+        return False
+    joined = os.path.join(cwd, path)
+    return leads_to_processes(joined) or leads_to_processes(os.path.normpath(joined))
+
+
+def leads_to_processes(path: str) -> bool:
+    """The same for an absolute path in one of its readings."""
+    waiting = path.split("/")[::-1]
+    reached, links = "", 0
+    while waiting:
+        name = waiting.pop()
+        if name in ("", "."):
+            continue
+        if name == "..":
+            reached = os.path.dirname(reached).rstrip("/")
+            continue
+        following = f"{reached}/{name}"
+        if OF_PROCESSES.match(following):
+            return True
+        try:
+            target = os.readlink(following)
+        except OSError:  # no link, or nothing at all
+            reached = following
+            continue
+        links += 1
+        if links > MOST_LINKS:
+            return False  # nobody can open it
+        if target.startswith("/"):
+            reached = ""
+        waiting += target.split("/")[::-1]
+    return False
+
+
 def is_absolute(path: Any) -> bool:
     """Whether it is the absolute path of a folder."""
     try:
@@ -269,47 +338,3 @@ def slashed(path: str) -> str:
 def folded(text: str) -> str:
     """A text as file systems compare it that ignore case and composition."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-
-
-def folded_expression(names: List[str]) -> str:
-    """The regular expression of a pattern for paths that are folded."""
-    return translated([folded(name) for name in names])
-
-
-def translated(names: List[str]) -> str:
-    """The names of a pattern as a regular expression, each behind a slash."""
-    pieces: List[str] = []
-    for index, name in enumerate(names):
-        if name != "**":
-            pieces.append("/" + translated_name(name))
-        elif index + 1 < len(names):
-            pieces.append("(?:/[^/]+)*")
-        else:
-            pieces.append("/.+")
-    return "".join(pieces)
-
-
-def translated_name(name: str) -> str:
-    """One name of a pattern as a regular expression."""
-    pieces: List[str] = []
-    position = 0
-    while position < len(name):
-        character = name[position]
-        position += 1
-        if character == "*":
-            pieces.append("[^/]*")
-        elif character == "?":
-            pieces.append("[^/]")
-        elif character == "[" and name.find("]", position + 1) > 0:
-            end = name.find("]", position + 1)
-            members = name[position:end]
-            position = end + 1
-            inverted = members[:1] in ("!", "^")
-            members = re.sub(r"([\\\[\]^&~|])", r"\\\1", members[1:] if inverted else members)
-            pieces.append(f"(?!/)[{'^' if inverted else ''}{members}]")
-        elif character == "\\" and position < len(name):
-            pieces.append(re.escape(name[position]))
-            position += 1
-        else:
-            pieces.append(re.escape(character))
-    return "".join(pieces)

@@ -20,7 +20,7 @@ deny what was never asked.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, Optional
+from typing import TYPE_CHECKING, Callable, Mapping, Optional
 
 from .errors import UsageError
 from .rules import ToolUse, allowed_by, parse_rules
@@ -93,7 +93,9 @@ def allow_tools(*rules: str) -> Policy:
     A rule is about a command and not about what the command does:
     ``"Bash(git *)"`` covers all arguments of git, those included that make it run
     another program (``git -c core.pager=...``), and ``"Bash(find *)"`` covers
-    ``find -exec``. The plain name of a program is what the shell makes of it,
+    ``find -exec``. Nor is a path in a command resolved: ``"Bash(cat src/*)"`` covers
+    ``cat src/../../etc/passwd``, and ``"Bash(git*)"`` covers ``git-evil``, for want of
+    a blank before the wildcard. The plain name of a program is what the shell makes of it,
     with the user's own aliases and PATH.
 
     A question for the user (``AskUserQuestion``) is never decided by a rule.
@@ -116,8 +118,9 @@ def deny_tools(*rules: str) -> Policy:
 
     A shell command is denied if any part of it could be what a rule names: inside
     a substitution, behind ``sudo``, ``env`` or ``xargs``, in other quotes, with a
-    variable in its place; and if it cannot be understood at all. A path is denied
-    as it is written or as it resolves.
+    variable in its place; and if it cannot be understood at all. Options before a
+    subcommand make no difference: ``"Bash(git push *)"`` denies ``git -C . push``.
+    A path is denied as it is written or as it resolves.
 
     Such a rule stops what is written openly. It cannot know what a script, a
     makefile or ``python -c`` will do, and a rule about Read says nothing about
@@ -143,6 +146,11 @@ def first_of(*policies: Policy) -> Policy:
     if not policies:
         raise UsageError("first_of() needs a policy. Write for example first_of(deny_all).")
     for each in policies:
+        if isinstance(each, (list, tuple)):
+            raise UsageError(
+                f"first_of() takes each policy by itself, not a {type(each).__name__} of them. "
+                "Write first_of(a, b), or first_of(*policies) with a star."
+            )
         if not callable(each):
             raise UsageError(
                 f"first_of() takes policies, which are functions, not {type(each).__name__}. "
@@ -160,6 +168,10 @@ def first_of(*policies: Policy) -> Policy:
 
 
 def use_of(request: PermissionRequest) -> ToolUse:
-    """What the rules look at; an input of another shape counts as none."""
-    given = request.input if isinstance(request.input, dict) else {}
-    return ToolUse(request.tool, given, request.cwd)
+    """
+    What the rules look at: the input that will be used, whatever was done to its copies.
+
+    An input of another shape counts as none.
+    """
+    given = request.raw_input
+    return ToolUse(request.tool, dict(given) if isinstance(given, Mapping) else {}, request.cwd)

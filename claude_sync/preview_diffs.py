@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import stat
 from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -25,7 +26,12 @@ MOST_COMPARED = 3000
 # A few replacements of replacements can fill any memory.
 MOST_MADE = 8 * MOST_READ
 MOST_EDITS = 200
+# Lines are taken apart up to here; what follows them is one piece.
+MOST_LINES = 50_000
+MOST_MARKED = 1000
 CONTEXT = 3
+# What is there is made when it is read.
+SYSTEM_FOLDERS = re.compile(r"/+(?:proc|sys|dev)(?:/|\Z)", re.IGNORECASE)
 NO_NEWLINE = "\\ No newline at end of file"
 
 
@@ -72,7 +78,9 @@ def edit_diff(path: str, edits: Sequence[Mapping[str, Any]], cwd: Optional[str])
     if after is not None and (after != before or creates):
         lines += diff(None if disk.is_new else before, after, shown)
     for old, new in lost:
-        lines += diff(ended(old), ended(new), shown, numbered=False)
+        # What comes later is not shown anyway, so it need not be compared.
+        compared = len(lines) < MOST_COMPARED
+        lines += diff(ended(old), ended(new), shown, numbered=False, compared=compared)
     return notes + (lines or [f"# {shown}: nothing changes."])
 
 
@@ -86,7 +94,7 @@ def write_diff(input: Mapping[str, Any], cwd: Optional[str]) -> List[str]:
         return [*disk.notes, f"# {shown}: the text stays the same."]
     if disk.text is None and not disk.is_new:
         problem = f"# What is there now cannot be read here: {disk.problem}."
-        return [problem, *diff("", content, shown)]
+        return [*disk.notes, problem, *diff("", content, shown)]
     return [*disk.notes, *diff(disk.text, content, shown)]
 
 
@@ -98,13 +106,14 @@ def notebook_diff(input: Mapping[str, Any], cwd: Optional[str]) -> List[str]:
     source = plain_ends(text_of(input.get("new_source")))
     kind = text_of(input.get("cell_type"))
     shown = shown_path(path, cwd)
+    disk = read_file(path, cwd)
     if mode == "insert":
         where = f"after cell {cell_id}" if cell_id else "at the beginning"
         title = f"{shown} (new {kind + ' ' if kind else ''}cell {where})"
-        return diff(None, ended(source), title)
+        return [*disk.notes, *diff(None, ended(source), title)]
     title = f"{shown} (cell {cell_id})" if cell_id else shown
-    before, problem = cell_source(read_file(path, cwd), cell_id)
-    notes = [f"# {problem}"] if problem else []
+    before, problem = cell_source(disk, cell_id)
+    notes = [*disk.notes, *([f"# {problem}"] if problem else [])]
     if mode == "delete":
         if before is None:
             return [*notes, f"# Delete: {title}"]
@@ -148,7 +157,8 @@ def replaced(text: str, old: str, new: str, every: bool) -> Tuple[Optional[str],
             return None, "The old text is empty, but the file is not: the edit would fail."
         return new, ""
     found = text.count(old)
-    if found * len(new) > MOST_MADE:
+    times = found if every else min(found, 1)
+    if times and len(text) + times * (len(new) - len(old)) > max(MOST_MADE, len(text)):
         return None, f"The old text is there {found:,} times: too much to show."
     if not found:
         return None, "The old text is not in the file: the edit would fail."
@@ -169,22 +179,57 @@ def read_file(path: str, cwd: Optional[str]) -> OnDisk:
     # Merely asking for such a path would send the user's credentials to that computer.
     if os.name == "nt" and full.replace("/", "\\").startswith("\\\\"):
         return OnDisk(problem="it is on another computer")
+    notes: Tuple[str, ...] = ()
     try:
+        if is_of_the_system(full):
+            return OnDisk(problem="it is no file on a disk")
+        notes = link_notes(full, shown_path(path, cwd), cwd)
         data, size = read_regular(full)
     except FileNotFoundError:
-        return OnDisk(is_new=True)
+        return OnDisk(is_new=True, notes=notes)
     except IsADirectoryError:
-        return OnDisk(problem="it is a folder")
+        return OnDisk(problem="it is a folder", notes=notes)
     except OSError as error:
-        return OnDisk(problem=error.strerror or type(error).__name__)
+        return OnDisk(problem=error.strerror or type(error).__name__, notes=notes)
     except ValueError:  # a NUL, or what no file system can encode
-        return OnDisk(problem="no file can have this name")
+        return OnDisk(problem="no file can have this name", notes=notes)
     if len(data) > MOST_READ:
-        return OnDisk(problem=f"it is too large ({max(size, len(data)):,} bytes)")
+        size = max(size, len(data))
+        return OnDisk(problem=f"it is too large ({size:,} bytes)", notes=notes)
     wide = data.startswith(b"\xff\xfe")
     text = data.decode("utf-16-le" if wide else "utf-8", "replace")
-    crlf = "\r\n" in text
-    return OnDisk(plain_ends(text), notes=("# The file has CRLF line ends.",) if crlf else ())
+    if "\r\n" in text:
+        notes = (*notes, "# The file has CRLF line ends.")
+    return OnDisk(plain_ends(text), notes=notes)
+
+
+def is_of_the_system(path: str) -> bool:
+    """Whether a path leads to devices or processes, which may do something when they are read."""
+    if os.name == "nt":
+        return False
+    # Loaded here because few programs ever show a diff.
+    from .file_rules import touches_processes
+
+    places = (os.path.normpath(path), os.path.realpath(path))
+    if any(SYSTEM_FOLDERS.match(place) for place in places):
+        return True
+    return touches_processes(path, "/" if os.path.isabs(path) else os.getcwd())
+
+
+def link_notes(path: str, shown: str, cwd: Optional[str]) -> Tuple[str, ...]:
+    """A line that tells where a link leads; nothing for a path without one."""
+    real = os.path.realpath(path)
+    plain = os.path.abspath(path)
+    if cwd:
+        # A folder of the session that is reached through a link is nothing to tell.
+        inside = os.path.join(os.path.abspath(cwd), "")
+        if plain.startswith(inside):
+            plain = os.path.join(os.path.realpath(cwd), plain[len(inside) :])
+    if os.path.normcase(real) == os.path.normcase(plain):
+        return ()
+    words = "is a link to" if os.path.islink(path) else "leads through a link to"
+    target = real.replace("\n", "\\n")
+    return (f"# {shown} {words} {target}",)
 
 
 def read_regular(path: str) -> Tuple[bytes, int]:
@@ -215,14 +260,20 @@ def check_regular(status: os.stat_result) -> None:
 
 
 def shown_path(path: str, cwd: Optional[str]) -> str:
-    """*path* on one line, without the part that is the current folder."""
-    if cwd:
-        inside = os.path.join(cwd, "")
+    """*path* on one line: relative if it is in the current folder, else in full."""
+    if cwd and path and "\0" not in path:
+        inside = os.path.join(os.path.normpath(cwd), "")
+        path = os.path.normpath(os.path.join(cwd, path))
         if path.startswith(inside) and len(path) > len(inside):
             path = path[len(inside) :]
     if os.name == "nt":
         path = path.replace("\\", "/")
-    return path.replace("\n", "\\n").lstrip("/") or "(no file)"
+    return path.replace("\n", "\\n") or "(no file)"
+
+
+def titled(side: str, path: str) -> str:
+    """The name of a file in a diff; a letter before a path in full would make it another."""
+    return path if os.path.isabs(path) else f"{side}/{path}"
 
 
 def plain_ends(text: str) -> str:
@@ -239,19 +290,25 @@ def ended(text: str) -> str:
 
 
 def diff(
-    before: Optional[str], after: Optional[str], path: str, numbered: bool = True
+    before: Optional[str],
+    after: Optional[str],
+    path: str,
+    numbered: bool = True,
+    compared: bool = True,
 ) -> List[str]:
     """The lines of a unified diff; None is no file at all."""
     old, new = lines_of(before or ""), lines_of(after or "")
     lines = [
-        "--- /dev/null" if before is None else f"--- a/{path}",
-        "+++ /dev/null" if after is None else f"+++ b/{path}",
+        "--- /dev/null" if before is None else f"--- {titled('a', path)}",
+        "+++ /dev/null" if after is None else f"+++ {titled('b', path)}",
     ]
-    for group in groups_of(old, new):
+    for group in groups_of(old, new, compared):
         _, old_start, _, new_start, _ = group[0]
         _, _, old_end, _, new_end = group[-1]
         if numbered:
-            lines.append(f"@@ -{span(old_start, old_end)} +{span(new_start, new_end)} @@")
+            old_span = span(old_start, old_end, uncounted(old, old_end))
+            new_span = span(new_start, new_end, uncounted(new, new_end))
+            lines.append(f"@@ -{old_span} +{new_span} @@")
         else:
             lines.append("@@")
         for tag, i1, i2, j1, j2 in group:
@@ -266,7 +323,7 @@ def diff(
 Opcode = Tuple[str, int, int, int, int]
 
 
-def groups_of(old: Sequence[str], new: Sequence[str]) -> List[List[Opcode]]:
+def groups_of(old: Sequence[str], new: Sequence[str], compared: bool) -> List[List[Opcode]]:
     """The changes with some lines around them. Only what lies between them is compared."""
     shorter = min(len(old), len(new))
     head = 0
@@ -277,7 +334,7 @@ def groups_of(old: Sequence[str], new: Sequence[str]) -> List[List[Opcode]]:
         tail += 1
     start, rest = max(0, head - CONTEXT), max(0, tail - CONTEXT)
     old_end, new_end = len(old) - rest, len(new) - rest
-    if old_end - start + new_end - start > MOST_COMPARED:
+    if not compared or old_end - start + new_end - start > MOST_COMPARED:
         group: List[Opcode] = [
             ("equal", start, head, start, head),
             ("replace", head, len(old) - tail, head, len(new) - tail),
@@ -292,24 +349,36 @@ def groups_of(old: Sequence[str], new: Sequence[str]) -> List[List[Opcode]]:
 
 
 def lines_of(text: str) -> List[str]:
-    """The lines of *text* with their newlines; the last one may have none."""
-    lines = [line + "\n" for line in text.split("\n")]
+    """
+    The lines of *text* with their newlines; the last one may have none.
+
+    Of very many lines the last one holds all that are left.
+    """
+    lines = [line + "\n" for line in text.split("\n", MOST_LINES)]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]
+
+
+def uncounted(lines: Sequence[str], end: int) -> int:
+    """How many lines the last one holds besides its first, if *end* is behind it."""
+    if end < len(lines) or len(lines) <= MOST_LINES:
+        return 0
+    return lines[-1][:-1].count("\n")
 
 
 def marked(lines: List[str], mark: str, added: Sequence[str]) -> None:
     """Add lines of a text to those of a diff."""
     for line in added:
-        if line.endswith("\n"):
-            lines.append(mark + line[:-1])
-        else:
-            lines += [mark + line, NO_NEWLINE]
+        ends = line.endswith("\n")
+        # More than one only where there are more than can be shown.
+        lines += [mark + each for each in (line[:-1] if ends else line).split("\n", MOST_MARKED)]
+        if not ends:
+            lines.append(NO_NEWLINE)
 
 
-def span(start: int, end: int) -> str:
+def span(start: int, end: int, more: int = 0) -> str:
     """Where a part of a file is, as diffs say it."""
-    length = end - start
+    length = end - start + more
     if length == 1:
         return str(start + 1)
     return f"{start + 1 if length else start},{length}"

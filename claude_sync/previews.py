@@ -14,7 +14,9 @@ for the rest. Whatever the call contains, a preview
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
+from itertools import islice
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from .questions import questions_of
@@ -35,6 +37,8 @@ CUT_ROOM = 60
 # Controls, formats (which turn the direction of text), surrogates, other line ends.
 INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
+NOT_EMPTY = re.compile(r"[^\n]+")
+
 Input = Mapping[str, Any]
 
 
@@ -53,7 +57,7 @@ def preview(tool: str, input: Mapping[str, Any], cwd: Optional[str] = None) -> s
         lines = lines_of_call(name, input, cwd)
     except Exception:  # A person still has to decide about it.
         lines = [f"{name}: its input cannot be shown."]
-    return bounded("\n".join(lines).split("\n"))
+    return bounded(lines)
 
 
 def lines_of_call(tool: str, input: Any, cwd: Optional[str]) -> List[str]:
@@ -102,7 +106,8 @@ def command(input: Input) -> Optional[List[str]]:
     text = input.get("command")
     if not isinstance(text, str):
         return None
-    lines = [f"# {line}" for line in text_of(input.get("description")).split("\n") if line]
+    about = islice(NOT_EMPTY.finditer(text_of(input.get("description"))), MAX_LINES)
+    lines = [f"# {line.group()}" for line in about]
     timeout = optional_number_of(input.get("timeout"))
     if timeout is not None:
         lines.append(f"# stopped after {timeout / 1000:g} s")
@@ -112,7 +117,7 @@ def command(input: Input) -> Optional[List[str]]:
         lines.append("# outside the sandbox")
     known = ("command", "description", "timeout", "run_in_background", "dangerouslyDisableSandbox")
     lines += [f"# {line.lstrip()}" for line in pairs(without(input, *known))]
-    first, *others = text.split("\n")
+    first, *others = lines_in(text)
     return [*lines, f"$ {first}", *(f"  {line}" for line in others)]
 
 
@@ -134,7 +139,7 @@ def plan(input: Input) -> Optional[List[str]]:
     text = input.get("plan")
     if not isinstance(text, str):
         return None
-    return ["Plan:", "", *text.split("\n"), *pairs(without(input, "plan"))]
+    return ["Plan:", "", *lines_in(text), *pairs(without(input, "plan"))]
 
 
 def fetch(input: Input) -> Optional[List[str]]:
@@ -167,7 +172,7 @@ def agent(input: Input) -> Optional[List[str]]:
     about = one_line(text_of(input.get("description")))
     head = f"Agent{f' ({kind})' if kind else ''}{f': {about}' if about else ''}"
     rest = without(input, "prompt", "subagent_type", "description")
-    return [head, *pairs(rest), "", *prompt.split("\n")]
+    return [head, *pairs(rest), "", *lines_in(prompt)]
 
 
 TEXTS: Dict[str, Callable[[Input], Optional[List[str]]]] = {
@@ -223,13 +228,23 @@ def without(input: Input, *keys: str) -> Input:
 
 def indented(text: str, by: str = "  ") -> List[str]:
     """The lines of *text*, further to the right."""
-    return [by + line for line in text.split("\n")]
+    return [by + line for line in lines_in(text)]
 
 
 def hanging(first: str, text: str) -> List[str]:
     """The lines of *text* after a mark, the others below the first."""
-    head, *others = text.split("\n")
+    head, *others = lines_in(text)
     return [first + head, *(" " * len(first) + line for line in others)]
+
+
+def lines_in(text: str) -> List[str]:
+    """
+    The lines of *text*, as many as a preview can have; the last may hold all the others.
+
+    A text of nothing but newlines would become many times its size. What is not
+    taken apart here is never shown, and ``bounded`` counts it.
+    """
+    return text.split("\n", MAX_LINES)
 
 
 def one_line(text: str) -> str:
@@ -244,12 +259,14 @@ def bounded(lines: Sequence[str]) -> str:
     """As many of the lines as there is room for, harmless; and how many are left out."""
     kept: List[str] = []
     used = 0
-    for number, line in enumerate(lines):
-        text = harmless(line)
-        is_last = number == len(lines) - 1
+    total = sum(1 + line.count("\n") for line in lines)
+    shown = (each for line in lines for each in lines_in(line))
+    for number, each in enumerate(shown):
+        text = harmless(each)
+        is_last = number == total - 1
         fits = used + len(text) + (0 if is_last else CUT_ROOM) <= MAX_CHARACTERS
         if not fits or (len(kept) == MAX_LINES - 1 and not is_last):
-            left = len(lines) - number
+            left = total - number
             kept.append(f"... {left:,} more line{'' if left == 1 else 's'}")
             break
         kept.append(text)

@@ -13,6 +13,11 @@ Rules are written as in the CLI's own settings::
     mcp__server                 every tool of a server, also ``mcp__server__*``
     mcp__server__tool           one of them
 
+A rule for a command is a text and knows nothing of what the text means: ``Bash(cat
+src/*)`` also covers ``cat src/../../etc/passwd``, and ``Bash(git*)`` also covers
+``git-evil``. ``Bash(git push *)`` allows ``git push x`` alone; it denies
+``git -C . push x`` as well, since options before a subcommand change little.
+
 A rule for Edit also covers Write, MultiEdit and NotebookEdit, and one for Read
 also covers Grep, Glob, LS and NotebookRead.
 
@@ -24,9 +29,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+import warnings
 from typing import Any, Dict, List, NamedTuple, Sequence
 from urllib.parse import unquote
 
+from .command_patterns import Wildcards, check_simple, command_patterns
 from .errors import UsageError
 from .file_rules import FilePattern
 from .shell_commands import simple_commands
@@ -51,8 +58,9 @@ NAME_KEYS = {
 # For the advice on a name that is nearly right.
 KNOWN_TOOLS = (
     *sorted(FILE_TOOLS | ALSO_SHELLS | set(NAME_KEYS)),
-    *("AskUserQuestion", "BashOutput", "ExitPlanMode", "KillShell", "PowerShell"),
-    *("TodoRead", "TodoWrite", "WebFetch", "WebSearch"),
+    *("AskUserQuestion", "BashOutput", "EnterPlanMode", "ExitPlanMode", "KillBash", "KillShell"),
+    *("PowerShell", "SlashCommand", "TaskOutput", "TaskStop", "TodoRead", "TodoWrite"),
+    *("WebFetch", "WebSearch"),
 )
 
 TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*", re.ASCII)
@@ -225,6 +233,7 @@ class CommandRule(Rule):
 
     def __init__(self, text: str, tool: str, pattern: str) -> None:
         super().__init__(text, tool)
+        self.pattern = pattern
         self.patterns = command_patterns(text, pattern)
         unquoted = re.sub(r"['\"]", "", pattern)
         self.suspicions = [*self.patterns, *(command_patterns(text, unquoted) if unquoted else [])]
@@ -243,66 +252,21 @@ class CommandRule(Rule):
         possible = possible_commands(line) if isinstance(line, str) else None
         if possible is None or not isinstance(line, str):
             return True
-        texts = {line.strip(), *(simple_commands(line) or ())}
+        texts = (line.strip(), *(simple_commands(line) or ()))
+        if any(pattern.matches(text) for pattern in self.suspicions for text in texts):
+            return True
         for words in possible:
             name = program_name(words[0])
-            for first in {words[0], words[0].rpartition("/")[2], name}:
-                texts.add(" ".join((first, *words[1:])))
-        return any(pattern.matches(text) for pattern in self.suspicions for text in texts)
-
-
-class Wildcards:
-    """
-    A text with wildcards, compared in time proportional to the compared text.
-
-    Each bit of ``state`` is a place in the pattern that can be reached; ``ANYTHING``
-    in the compared text reaches every place from the first one on.
-    """
-
-    def __init__(self, pattern: str) -> None:
-        tokens = re.findall(r"\\[*\\]|\*+|[^*]", pattern, re.DOTALL)
-        self.length = len(tokens)
-        self.stars = 0
-        self.places: Dict[str, int] = {}
-        for place, token in enumerate(tokens):
-            if token.startswith("*"):
-                self.stars |= 1 << place
-            else:
-                character = token[-1]
-                self.places[character] = self.places.get(character, 0) | 1 << place
-
-    def matches(self, text: str) -> bool:
-        """Whether the whole text matches, or may match."""
-        everywhere = (2 << self.length) - 1
-        state = self.passed(1)
-        for character in text:
-            if character == ANYTHING:
-                state = everywhere & -(state & -state)
-            else:
-                advanced = (state & self.places.get(character, 0)) << 1
-                state = self.passed(advanced | state & self.stars)
-            if not state:
-                return False
-        return bool(state >> self.length & 1)
-
-    def passed(self, state: int) -> int:
-        """The places reached as well because a wildcard may stand for nothing."""
-        return state | (state & self.stars) << 1
-
-
-def command_patterns(text: str, pattern: str) -> List[Wildcards]:
-    """The patterns of a rule for commands: the exact one, and those that it abbreviates."""
-    prefix = pattern[:-2].rstrip() if pattern.endswith(":*") else None
-    if prefix is None and pattern.endswith(" *") and pattern.count("*") == 1:
-        prefix = pattern[:-2].rstrip()  # the CLI, too, takes the arguments as optional
-    if prefix is None:
-        return [Wildcards(pattern)]
-    if not prefix:
-        raise UsageError(
-            f"the rule {text!r} names no command before its wildcard. Write the tool's name "
-            "alone to match every use of it."
-        )
-    return [Wildcards(prefix), Wildcards(prefix + " *")]
+            firsts = {words[0], words[0].rpartition("/")[2], name}
+            if ANYTHING in words[0]:
+                firsts.add(ANYTHING)  # what is not known may contain the slash before a name
+            if any(
+                pattern.may_match((first, *words[1:]))
+                for pattern in self.suspicions
+                for first in firsts
+            ):
+                return True
+        return False
 
 
 def commands_allowed(rules: Sequence[CommandRule], given: Dict[str, Any]) -> bool:
@@ -330,7 +294,13 @@ def parse_rules(function: str, texts: Sequence[Any]) -> List[Rule]:
     """The rules that were passed to *function*; raises ``UsageError`` where one is wrong."""
     if not texts:
         raise UsageError(f"{function}() needs a rule. Write for example {function}('Read').")
-    return [parse_rule(text) for text in texts]
+    rules = []
+    for text in texts:  # in this function itself: a warning counts the calls up to the user's
+        rule = parse_rule(text)
+        if function == "allow_tools" and isinstance(rule, CommandRule):
+            check_simple(rule.text, rule.pattern)
+        rules.append(rule)
+    return rules
 
 
 def parse_rule(text: Any) -> Rule:
@@ -350,7 +320,7 @@ def parse_rule(text: Any) -> Rule:
             "example 'Read', 'Bash(git *)' or 'mcp__server'; wildcards in names work only "
             "behind 'mcp__server__', and policies.allow_all and deny_all are for everything."
         )
-    check_case(text, tool)
+    check_name(text, tool)
     if not parenthesis:
         return Rule(stripped, tool)
     pattern = rest[:-1].strip()
@@ -380,8 +350,17 @@ def parse_pattern(text: str, tool: str, pattern: str) -> Rule:
     )
 
 
-def check_case(text: str, tool: str) -> None:
-    """Refuse a known name in the wrong case: such a rule would never match."""
+def check_name(text: str, tool: str) -> None:
+    """Refuse a known name in the wrong case, and warn of one that is nearly known."""
     for known in KNOWN_TOOLS:
         if tool.lower() == known.lower() and tool != known:
             raise UsageError(f"the rule {text!r} names no tool. Write {known!r} instead.")
+    if tool not in KNOWN_TOOLS:
+        import difflib  # here because it is slow to load, and seldom needed
+
+        for near in difflib.get_close_matches(tool, KNOWN_TOOLS, 1, 0.75):
+            if abs(len(near) - len(tool)) <= 1:
+                warnings.warn(
+                    f"the rule {text!r} names an unknown tool; did you mean {near!r}?",
+                    stacklevel=5,  # whoever called allow_tools() or deny_tools()
+                )

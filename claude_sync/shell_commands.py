@@ -45,6 +45,11 @@ UNFINISHED = frozenset(("&&", "||", "|", "|&"))
 PLAIN_VARIABLE = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z0-9_]*(?![\[A-Za-z0-9_])|\{[A-Za-z_][A-Za-z0-9_]*\}(?!\[)|[0-9?](?!\[))"
 )
+# In the encodings of some locales the byte of such a sign is the second half of a
+# character, so that behind one it may lose its meaning, or its quote.
+SWALLOWED = re.compile(r"[^\x00-\x7f][\\|{}\[\]~`]")
+# A variable, and a line that goes on: what comes next may still belong to the variable.
+CONTINUED_VARIABLE = re.compile(r"(?:\$\{?[A-Za-z0-9_?]*\}?)\\\n")
 UNQUOTED = re.compile(r"[^\s\\'\"$`;&|<>()#!]+")
 DOUBLE_QUOTED = re.compile(r"[^\\\"$`!]+")
 
@@ -76,6 +81,8 @@ class StrictReader:
         # Control characters, every blank but space and tab, and what has no width
         # or turns the direction of text: shells disagree about them, and so do eyes.
         if not all(character.isprintable() or character in "\t\n" for character in line):
+            raise NotUnderstood
+        if SWALLOWED.search(line) or CONTINUED_VARIABLE.search(line):
             raise NotUnderstood
         self.line = line
         self.position = 0

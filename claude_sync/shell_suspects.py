@@ -15,43 +15,53 @@ Out of reach are programs with a language of their own (``python -c``, ``awk``,
 from __future__ import annotations
 
 import re
-from typing import Callable, List, Optional, Set, Tuple
+from typing import List, Optional, Set, Tuple
 
 from .shell_commands import RESERVED_WORDS, NotUnderstood, names
+from .shell_reader import ANYTHING, LenientReader
 
 __all__ = ["ANYTHING", "possible_commands"]
 
-# Stands for any text at all; a command line itself cannot contain this character.
-ANYTHING = "\0"
-
 # Programs that run the program named by one of their arguments.
 RUNNERS = names(
-    "arch builtin busybox bwrap caffeinate chroot chrt command coproc dbus-run-session doas "
-    "entr env exec fakeroot fd find firejail flock function ionice ltrace nice "
-    "nocorrect noglob nohup nsenter numactl parallel proxychains repeat rlwrap runuser "
-    "script setarch setpriv setsid ssh stdbuf strace su sudo systemd-run taskset time timeout "
-    "torsocks toybox unbuffer unshare watch xargs xvfb-run -"
+    "arch asdf builtin bundle bunx busybox bwrap caffeinate cgexec choom chpst chroot chrt command "
+    "compgen conda coproc dbus-run-session direnv doas dumb-init entr env exec fakeroot fd find "
+    "firejail flock function gchroot genv gfind gnice gnohup gosu gstdbuf gtime gtimeout gxargs "
+    "hash hyperfine ionice ltrace mise nice nocorrect noglob nohup npx nsenter numactl parallel "
+    "perf pipenv pkexec poetry prlimit proxychains repeat rlwrap run0 runuser screen script "
+    "setarch setpriv setsid sg ssh start-stop-daemon stdbuf strace su sudo systemd-run taskset "
+    "time timeout tini tmux torsocks toybox unbuffer unshare uv uvx valgrind watch watchexec xargs "
+    "xvfb-run -"
 )
-SHELLS = names("ash bash dash fish ksh mksh sh zsh")
+ENVIRONMENTS = names("env genv")
+SHELLS = names(
+    "ash bash csh dash elvish fish hush ksh ksh93 lksh mksh nu oksh posh powershell pwsh rbash "
+    "rksh rzsh sh tcsh xonsh yash zsh"
+)
 # Their arguments are command lines themselves.
 SCRIPT_RUNNERS = SHELLS | names(
-    "alias bind complete doas entr env eval flock mapfile parallel runuser script ssh su sudo "
-    "trap watch"
+    "alias bind compgen complete doas entr env eval flock genv hyperfine mapfile parallel "
+    "readarray run0 runuser screen script sg ssh su sudo tmux trap watch watchexec"
 )
+# They run a file in the shell itself.
+SOURCES = names("source .")
+# Behind these a name still means what it means to the shell itself.
+SHELL_PREFIXES = names("builtin command coproc nocorrect noglob repeat time")
+# They add what they read to the command that they are given.
+READERS_OF_ARGUMENTS = names("xargs gxargs parallel")
 # What follows them is data, and the command comes after the next separator.
 DATA_WORDS = frozenset(("for", "foreach", "select", "case"))
+# A program follows, and find puts the name of a file wherever it reads {}.
+EXEC_OPTIONS = names("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
+# Options of shells that have a value of their own.
+OPTIONS_WITH_VALUES = names("--rcfile --init-file")
 
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=", re.DOTALL)
-REDIRECTION = re.compile(r"(?:&>>?|<<<|<<-?|<>|>>|>\||>&|<&|>|<)!?")
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!_-]", re.ASCII)
 PLAIN_WORD = re.compile(r"[\w./=:@%+,-]*")
-BRACE_ALONE = re.compile(r"\{(?=\s|\Z)")
-TEST_COMMAND = re.compile(r"\[{1,2}(?=\s|\Z)")
-BACKQUOTED = re.compile(r"`((?:[^\\`]|\\.)*)`", re.DOTALL)
-# Ends a word; every other blank does as well.
-METACHARACTERS = frozenset(";&|()<>")
+PLACEHOLDER = re.compile(r"\{[^{}\s]*\}")
+REPLACE_OPTION = re.compile(r"-[IiJ](.*)|--replace(?:=(.*))?", re.DOTALL)
+JOINED_OPTION = re.compile(r"-([A-Za-z]{1,12})", re.ASCII)
 
-DEEPEST = 12
 MOST_WORDS_OF_A_RUNNER = 250
 LONGEST_LINE = 200_000
 
@@ -86,6 +96,7 @@ class Suspects:
         self.reads_scripts = False
         # Texts that were read already: programs that run others repeat them many times.
         self.scripts: Set[str] = set()
+        self.expanded: Set[str] = set()
 
     def add_script(self, text: str, depth: int) -> None:
         """All commands of a text that a shell may run."""
@@ -93,20 +104,49 @@ class Suspects:
             self.scripts.add(text)
             LenientReader(text, self, depth).commands("")
 
+    def add_expanded(self, text: str, depth: int) -> None:
+        """All commands that run when a shell expands a text."""
+        if text not in self.expanded:
+            self.expanded.add(text)
+            LenientReader(text, self, depth).until("")
+
+    def add_command(self, name: str, arguments: List[str]) -> None:
+        """One command as it is."""
+        command = (name, *arguments)
+        self.commands[command] = None
+
     def add_words(self, words: List[str], depth: int, has_input: bool) -> None:
         """One command, and those that it runs in turn."""
         words = without_prefixes(words)
         # Which argument is the program depends on options unknown here: perhaps each.
         runs_arguments = False
-        while words:
-            self.commands[tuple(words)] = None
+        # How many of the last words are what xargs has read; a program only behind a runner.
+        read, read_is_run = 0, False
+        previous = ""
+        in_shell = True
+        while len(words) > (0 if read_is_run else read):
+            if previous in EXEC_OPTIONS:
+                words = [words[0].replace("{}", ANYTHING), *words[1:]]
+            # zsh takes =name for the path of a program.
+            words = [words[0].lstrip("=") or words[0], *words[1:]]
+            self.add_command(words[0], words[1:])
             name = program_name(words[0])
-            if name in SCRIPT_RUNNERS:
-                self.add_script_arguments(words, depth, has_input)
+            unknown = ANYTHING in words[0]
+            if name in SCRIPT_RUNNERS or unknown:
+                self.add_script_arguments(words, depth, has_input, runs_arguments)
+            elif in_shell and words[0] in SOURCES:
+                self.add_source(words[1:], has_input)
+                if len(words) > 1 and "/" not in words[1]:  # found like a program
+                    self.add_command(words[1], words[2:])
+            if name in READERS_OF_ARGUMENTS:
+                words, read = with_arguments_read(words), 1
+            elif name in RUNNERS | SHELLS:
+                read_is_run = True
             runs_arguments = runs_arguments or name in RUNNERS
-            if runs_arguments or ANYTHING in words[0]:
-                # What is not known may be nothing, or an assignment.
-                words = without_prefixes(words[1:])
+            in_shell = in_shell and (name not in RUNNERS or name in SHELL_PREFIXES)
+            if runs_arguments or unknown or "=" in words[0]:
+                # What is not known may be nothing, or an assignment; env takes any name in one.
+                previous, words = words[0], without_prefixes(words[1:], data_words=False)
             elif "]]" in words:  # zsh takes a command right behind a condition
                 words = without_prefixes(words[words.index("]]") + 1 :])
             else:
@@ -114,277 +154,118 @@ class Suspects:
             if len(words) > MOST_WORDS_OF_A_RUNNER:
                 raise NotUnderstood
 
-    def add_script_arguments(self, words: List[str], depth: int, has_input: bool) -> None:
-        """The arguments of a program that takes command lines."""
+    def add_source(self, operands: List[str], has_input: bool) -> None:
+        """The file that a shell reads its commands from: none, or the first of the operands."""
+        self.reads_scripts = True
+        if not has_input and (not operands or may_be_a_stream(operands[0])):
+            raise NotUnderstood  # they come from elsewhere
+
+    def add_script_arguments(
+        self, words: List[str], depth: int, has_input: bool, inside: bool
+    ) -> None:
+        """The arguments of a program that takes command lines; *inside*: another one runs it."""
         self.reads_scripts = True
         name, arguments = program_name(words[0]), words[1:]
-        if name in SHELLS and not [
-            word for word in arguments if not word.startswith("-") and word != "/dev/stdin"
-        ]:
-            if not has_input:
-                raise NotUnderstood  # it reads its commands from elsewhere
-            return
+        if name in SHELLS:
+            takes_text, operands = shell_arguments(arguments)
+            if not takes_text:
+                self.add_source(operands, has_input)
+                if not operands:
+                    return
+        if name in READERS_OF_ARGUMENTS:
+            arguments = with_arguments_read(words)[1:-1]
         if name == "eval":
             arguments = [*arguments, " ".join(arguments)]
-        for argument in arguments:
-            assigned = ASSIGNMENT.match(argument)
-            for text in {argument, argument[assigned.end() :] if assigned else argument}:
+        for index, argument in enumerate(arguments):
+            if inside and argument != "{}":
+                argument = argument.replace("{}", ANYTHING)
+            for text in texts_in(argument):
+                if name in ENVIRONMENTS and text != argument and text.lstrip()[:1] == "-":
+                    raise NotUnderstood  # options inside an option
                 # A single word behind sudo and its like was already taken for a command.
                 if name not in RUNNERS or not PLAIN_WORD.fullmatch(text):
                     self.add_script(text, depth + 1)
+                elif text and text != argument:
+                    self.add_command(text, arguments[index + 1 :])
 
 
-class LenientReader:
-    """Reads a text as a shell would, and follows every branch."""
+def texts_in(argument: str) -> List[str]:
+    """What a program may take for a command line in an argument: all of it, or its end."""
+    texts = [argument]
+    assigned = ASSIGNMENT.match(argument)
+    if assigned:
+        texts.append(argument[assigned.end() :])
+    if argument.startswith("--") and "=" in argument:
+        texts.append(argument.partition("=")[2])
+    joined = JOINED_OPTION.match(argument)
+    if joined:
+        texts += [argument[end:] for end in range(2, joined.end() + 1)]
+    return texts
 
-    def __init__(self, text: str, found: Suspects, depth: int) -> None:
-        if depth > DEEPEST:
-            raise NotUnderstood
-        self.text = text
-        self.found = found
-        self.depth = depth
-        self.position = 0
-        self.waiting_delimiters: List[Tuple[str, bool]] = []
 
-    def peek(self, length: int = 1) -> str:
-        """What comes next."""
-        return self.text[self.position : self.position + length]
+def shell_arguments(arguments: List[str]) -> Tuple[bool, List[str]]:
+    """
+    Whether a shell is given its commands as an argument, and what is no option of it.
 
-    def commands(self, closing: str) -> None:
-        """A list of commands up to *closing*, which is consumed; "" is the end of the text."""
-        words: List[str] = []
-        has_input = False
-        while True:
-            character = self.peek()
-            if character and character not in "\n\r" and character.isspace():
-                self.position += 1
-            elif self.peek(2) == "\\\n":
-                self.position += 2
-            elif character in ("<", ">") or self.peek(2) == "&>":
-                has_input = self.redirection(words) or has_input
-            elif not character or character in ";&|()\n\r":
-                if closing and "case" in words:
-                    raise NotUnderstood  # its patterns end with the parenthesis awaited here
-                self.found.add_words(words, self.depth, has_input)
-                words, has_input = [], False
-                self.position += 1
-                if not character or character == closing:
-                    if character != closing or self.waiting_delimiters:
-                        raise NotUnderstood
-                    return
-                if character == "(":
-                    self.nested(lambda: self.commands(")"))
-                elif character == "\n":
-                    self.here_documents()
-            elif character == "#":
-                while self.peek() not in ("", "\n"):
-                    self.position += 1
-            else:
-                words.append(self.word())
-
-    def nested(self, read: Callable[[], None]) -> None:
-        """Read something one level deeper."""
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise NotUnderstood
-        read()
-        self.depth -= 1
-
-    def redirection(self, words: List[str]) -> bool:
-        """A redirection with its target; whether it hands over text that stands in the line."""
-        if self.peek(2) in ("<(", ">("):
-            words.append(self.word())
-            return False
-        before = self.text[self.position - 1 : self.position]
-        if words and words[-1].isdigit() and before.isdigit():
-            words.pop()  # the descriptor
-        found = REDIRECTION.match(self.text, self.position)
-        if found is None:
-            raise NotUnderstood
-        self.position = found.end()
-        while self.peek() in (" ", "\t") or self.peek(2) == "\\\n":
-            self.position += 2 if self.peek() == "\\" else 1
-        start = self.position
-        target = self.word()
-        if self.position == start:
-            raise NotUnderstood
-        operator = found.group().rstrip("!")
-        if operator in ("<<", "<<-"):
-            if ANYTHING in target or "\\" in self.text[start : self.position]:
-                raise NotUnderstood
-            self.waiting_delimiters.append((target, operator == "<<-"))
-        elif operator == "<<<":
-            self.found.inputs.append(target)
-        return operator in ("<<", "<<-", "<<<")
-
-    def here_documents(self) -> None:
-        """The texts that the line before has announced."""
-        waiting, self.waiting_delimiters = self.waiting_delimiters, []
-        for delimiter, tabs in waiting:
-            lines: List[str] = []
-            while True:
-                if self.position >= len(self.text):
-                    raise NotUnderstood
-                end = self.text.find("\n", self.position)
-                line = self.text[self.position : end if end >= 0 else None]
-                self.position += len(line) + 1
-                if (line.lstrip("\t") if tabs else line) == delimiter:
-                    break
-                if line.endswith("\\"):
-                    raise NotUnderstood  # may join the next line, which then is no delimiter
-                lines.append(line)
-            body = "\n".join(lines)
-            self.found.inputs.append(body)
-            # What runs while it is expanded; quoted ones, which are not, are not told apart.
-            LenientReader(body, self.found, self.depth + 1).until("")
-
-    def word(self) -> str:
-        """One word, its quotes removed."""
-        pieces: List[str] = []
-        start = self.position
-        open_ended = False
-        while True:
-            character = self.peek()
-            if not character or character.isspace():
-                break
-            if character in METACHARACTERS:
-                if self.peek(2) not in ("<(", ">(") or self.position > start:
-                    break
-                self.position += 2
-                self.nested(lambda: self.commands(")"))
-                pieces.append(ANYTHING)
-                continue
-            if character in "*?" or self.starts_a_set(character, start):
-                # Where the pattern ends is not worth knowing: the rest may be anything.
-                open_ended = True
-            pieces.append(self.piece(character))
-        word = "".join(pieces)
-        if open_ended:
-            cut = min((word.find(mark) for mark in "*?[{" if mark in word), default=0)
-            return word[:cut] + ANYTHING
-        return word
-
-    def starts_a_set(self, character: str, start: int) -> bool:
-        """Whether a bracket or brace may expand, and is neither grammar nor ``{}``."""
-        if character == "{":
-            return self.peek(2) != "{}" and not BRACE_ALONE.match(self.text, self.position)
-        if character == "[":
-            return not TEST_COMMAND.match(self.text, start)
-        return False
-
-    def piece(self, character: str) -> str:
-        """One piece of a word, its quotes removed."""
-        if character == "\\":
-            following = self.peek(2)[1:]
-            self.position += 2
-            if not following:
-                raise NotUnderstood
-            return "" if following == "\n" else following
-        if character == "'":
-            end = self.text.find("'", self.position + 1)
-            if end < 0:
-                raise NotUnderstood
-            start, self.position = self.position + 1, end + 1
-            return self.text[start:end]
-        if character == '"':
-            self.position += 1
-            return self.until('"')
-        if character == "$":
-            return self.dollar(quoted=False)
-        if character == "`":
-            return self.backquoted()
-        self.position += 1
-        return character
-
-    def until(self, closing: str) -> str:
-        """Double-quoted text up to *closing*, which is consumed; "" is the end of the text."""
-        pieces: List[str] = []
-        while True:
-            character = self.peek()
-            if character == closing:
-                self.position += 1
-                return "".join(pieces)
-            if not character:
-                raise NotUnderstood
-            if character == "\\" and self.peek(2)[1:] in ("$", "`", '"', "\\", "\n"):
-                pieces.append(self.peek(2)[1:].replace("\n", ""))
-                self.position += 2
-            elif character == "$":
-                pieces.append(self.dollar(quoted=True))
-            elif character == "`":
-                pieces.append(self.backquoted())
-            else:
-                pieces.append(character)
-                self.position += 1
-
-    def dollar(self, quoted: bool) -> str:
-        """What begins with a dollar sign; its text is not known before it runs."""
-        self.position += 1
-        character = self.peek()
-        if character == "(":
-            if not (self.peek(2) == "((" and self.arithmetic()):
-                self.position += 1
-                self.nested(lambda: self.commands(")"))
-        elif character == "{":
-            self.position += 1
-            # Quotes inside mean one thing here and another there, braces as well.
-            self.nested(lambda: self.balanced("", "}", "{'\"" if quoted else "{"))
-        elif character == "'" and not quoted:
-            self.position += 1
-            while self.peek() != "'":
-                if not self.peek():
-                    raise NotUnderstood
-                self.position += 2 if self.peek() == "\\" else 1
-            self.position += 1
-        elif character == '"' and not quoted:
-            self.position += 1
-            return self.until('"')
+    There are no operands where it reads its input in spite of them.
+    """
+    rest = list(arguments)
+    reads_input = False
+    while rest and rest[0][:1] in ("-", "+", ANYTHING):
+        option = rest.pop(0)
+        if ANYTHING in option or re.match(r"-[A-Za-z]*c|--command", option, re.IGNORECASE):
+            return True, rest
+        if option in ("-", "--"):
+            break
+        if option.startswith("--"):
+            values = int(option in OPTIONS_WITH_VALUES)
         else:
-            found = VARIABLE.match(self.text, self.position)
-            if found is None and character != "[":
-                return "$"
-            self.position = found.end() if found else self.position
-        return ANYTHING
-
-    def arithmetic(self) -> bool:
-        """Skip ``$((...))``; False, and nothing skipped, if it is a subshell in a substitution."""
-        start = self.position
-        self.position += 2
-        self.nested(lambda: self.balanced("(", ")", "'\""))
-        if self.peek() == ")":
-            self.position += 1
-            return True
-        self.position = start
-        return False
-
-    def balanced(self, opening: str, closing: str, doubtful: str) -> None:
-        """Skip to the closing bracket, with a look into every substitution before it."""
-        depth = 1
-        while depth:
-            character = self.peek()
-            if not character or character in doubtful:
-                raise NotUnderstood
-            if character in "\\'\"$`":
-                self.piece(character)
-                continue
-            depth += (character == opening) - (character == closing)
-            self.position += 1
-
-    def backquoted(self) -> str:
-        """A substitution in backquotes, where quoting is undone once before it is read."""
-        found = BACKQUOTED.match(self.text, self.position)
-        if found is None:
-            raise NotUnderstood
-        self.position = found.end()
-        for text in {found.group(1), re.sub(r"\\([\\`$\"])", r"\1", found.group(1))}:
-            self.found.add_script(text, self.depth + 1)
-        return ANYTHING
+            reads_input = reads_input or "s" in option
+            values = option.lower().count("o")
+        # Shells differ in whether the value is joined to the option.
+        reads_input = reads_input or any(map(may_be_a_stream, rest[:values]))
+        if any(value.startswith("-") for value in rest[:values]):
+            return True, rest
+        del rest[:values]
+    return False, [] if reads_input else rest
 
 
-def without_prefixes(words: List[str]) -> List[str]:
+def may_be_a_stream(path: str) -> bool:
+    """Whether a path may lead to what another program writes, rather than to a file."""
+    folders = path.split("/")
+    last = folders[-1]
+    if last in ("-", "stdin") or last.isdigit() or ANYTHING in last:
+        return True
+    outside = path.startswith("/") or ".." in folders or ANYTHING in path
+    return outside and bool({"dev", "proc"} & set(folders))
+
+
+def with_arguments_read(words: List[str]) -> List[str]:
+    """The words of xargs or parallel with what they will read in its place, and at the end."""
+    if all(re.match(r"-|\d+\Z", word) for word in words[1:]) and words[0].endswith("parallel"):
+        raise NotUnderstood  # what it reads are the commands
+    filled: List[str] = []
+    tokens: List[str] = []
+    for word in words:
+        option = REPLACE_OPTION.fullmatch(word)
+        if filled and REPLACE_OPTION.fullmatch(filled[-1]) and filled[-1] in ("-I", "-J"):
+            tokens.append(word)
+            filled.append(word)
+            continue
+        if option:
+            tokens += [token for token in option.groups() if token]
+            filled.append(word)
+            continue
+        for token in tokens:
+            word = word.replace(token, ANYTHING)
+        filled.append(PLACEHOLDER.sub(ANYTHING, word))
+    return [*filled, ANYTHING]
+
+
+def without_prefixes(words: List[str], data_words: bool = True) -> List[str]:
     """A command without the grammar and the assignments before it."""
     for index, word in enumerate(words):
-        if word in DATA_WORDS:
+        if word in DATA_WORDS and data_words:
             bodies = [at for at in range(index, len(words)) if words[at] in ("{", "do")]
             return without_prefixes(words[bodies[0] :]) if bodies else []
         if word not in RESERVED_WORDS - RUNNERS and not ASSIGNMENT.match(word):

@@ -36,6 +36,9 @@ HELP = (
     "  n some reason    refuse it, and tell Claude why\n"
     "  ?                show this, and what is known about the request\n"
 )
+# What is longer fills the screen, and hides what was said before.
+LONGEST_LINE = 1000
+MOST_RULES = 20
 REFUSAL = re.compile(r"(?:no|n)(?:[\s,:;.]+(.*))?", re.IGNORECASE | re.DOTALL)
 
 
@@ -75,8 +78,9 @@ def reply_to(request: PermissionRequest) -> Optional[str]:
     check_terminal()
     if request.cancelled.is_set():
         return None
-    say("\n" + visible(request.title or f"Claude wants to use {request.tool}") + "\n")
+    say("\n" + on_one_line(request.title or f"Claude wants to use {request.tool}") + "\n")
     say(indented(request.preview()))
+    say(always_means(request))
     while True:
         reply = read("Allow it? [y]es / [n]o / [a]lways / n with a reason / ? ")
         if request.cancelled.is_set():
@@ -98,9 +102,27 @@ def reply_to(request: PermissionRequest) -> Optional[str]:
             say("That was not understood; ? shows the replies.\n")
 
 
+def always_means(request: PermissionRequest) -> str:
+    """A line that tells what the reply ``a`` would allow from now on."""
+    rules: List[str] = []
+    for suggestion in request.suggestions:
+        if suggestion.get("type") != "addRules" or suggestion.get("behavior") != "allow":
+            continue
+        given = suggestion.get("rules")
+        for rule in given if isinstance(given, list) else []:
+            if isinstance(rule, dict):
+                content = rule.get("ruleContent")
+                tool = str(rule.get("toolName"))
+                rules.append(on_one_line(f"{tool}({content})" if content else tool))
+    if not rules:
+        return ""
+    more = f" and {len(rules) - MOST_RULES} more" if len(rules) > MOST_RULES else ""
+    return f"Always would mean: {', '.join(rules[:MOST_RULES])}{more}\n"
+
+
 def ask_questions(request: PermissionRequest) -> Optional[Decision]:
     """Let the person choose among the options of Claude's questions."""
-    questions = well_formed(request.input)
+    questions = well_formed(request.raw_input)
     if questions is None:
         return None
     answers: Dict[str, Union[str, List[str]]] = {}
@@ -143,12 +165,12 @@ def choice(question: Dict[str, Any]) -> Optional[Union[str, List[str]]]:
     """The label that was chosen, or several; None: the person does not want to choose."""
     labels = [option["label"] for option in question["options"]]
     several = bool(question.get("multiSelect"))
-    say("\n" + visible(question["question"]) + "\n")
+    say("\n" + on_one_line(question["question"]) + "\n")
     for number, option in enumerate(question["options"], 1):
         about = option.get("description")
         say(
-            f"  {number}. {visible(option['label'])}"
-            + (f": {visible(str(about))}" if about else "")
+            f"  {number}. {on_one_line(option['label'])}"
+            + (f": {on_one_line(str(about))}" if about else "")
         )
         say("\n")
     wanted = "Numbers, with commas between" if several else "Number"
@@ -206,6 +228,13 @@ def visible(text: str) -> str:
         else character.encode("unicode_escape").decode("ascii")
         for character in text
     )
+
+
+def on_one_line(text: str) -> str:
+    """A text of others that can neither begin a line of its own nor push itself to one."""
+    spelled = visible(text.strip()).replace("\n", "\\n").replace("\t", "\\t")
+    short = re.sub(r"\s{2,}", " ", spelled)
+    return short if len(short) <= LONGEST_LINE else short[:LONGEST_LINE] + " ..."
 
 
 def indented(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 
 from claude_sync.errors import AlreadyAnswered
@@ -13,6 +14,8 @@ class StandInRequest:
     def __init__(self, tool="Bash", given=None, cwd="/", preview="a preview", **more):
         self.tool = tool
         self.input = {} if given is None else given
+        # As in the real one: what runs does not change with its copy.
+        self.raw_input = copy.deepcopy(self.input)
         self.cwd = cwd
         self.suggestions = ()
         self.blocked_path = self.reason = self.title = self.description = self.agent_id = None

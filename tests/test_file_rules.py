@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -43,6 +44,52 @@ def allows(rule, path, cwd, tool="Read", key="file_path", **more):
 def denies(rule, path, cwd, tool="Read", key="file_path", **more):
     """Whether a pattern may mean a path."""
     return FilePattern(rule).may_match(tool, {key: path, **more}, str(cwd))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/proc/self/cwd/src/a.py", "/proc/1/root/etc/passwd", "/dev/fd/3", "/dev/stdin"),
+        *("/dev/../proc/self/fd/0", "src/process/src/a.py", "//proc/self/cwd/src/a.py"),
+    ],
+)
+def test_what_depends_on_the_process_is_never_allowed_and_always_denied(path, project):
+    """The CLI is another process, with another folder and other open files."""
+    (project / "src/process").symlink_to("/proc/self/cwd")
+    assert not allows("//**", path, project)
+    assert not allows("src/**", path, project)
+    assert denies(".env", path, project)
+
+
+def test_the_beginning_of_a_glob_is_followed(project):
+    """A link in it leads out of the folder that is allowed."""
+    for pattern, expected in (("*.py", True), ("deep/*", True), ("out/*", False), ("out", False)):
+        assert allows("src/**", "src", project, "Glob", "path", pattern=pattern) is expected
+    assert denies("secret/**", "src", project, "Glob", "path", pattern="to_secret/*")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("*a*a*a*b", "a" * 250),
+        ("*a" * 30 + "b", "a" * 250),
+        ("**/a/**/a/**/a/x", "src" + "/a" * 2000),
+        ("**/*a*a*a/" * 5 + "x", ("a" * 200 + "/") * 20),
+    ],
+)
+def test_no_path_takes_long_to_compare(pattern, path, project):
+    """The path comes from the model."""
+    start = time.monotonic()
+    assert not allows(pattern, path, project)
+    assert not denies(pattern, path, project)
+    assert time.monotonic() - start < 3
+
+
+@pytest.mark.parametrize("path", ["src/" + "a" * 256, "src/" + "é" * 128, "src" + "/a" * 2100])
+def test_a_path_that_no_file_has_is_not_compared(path, project):
+    """It is not allowed, and denied."""
+    assert not allows("src/**", path, project)
+    assert denies("other/**", path, project)
 
 
 @pytest.mark.parametrize(

@@ -361,3 +361,20 @@ def test_the_terminal_is_a_policy_too():
     """It stands next to the others."""
     assert set(policies.__all__) >= {"ask_on_terminal", "allow_all", "first_of"}
     assert all(callable(getattr(policies, name)) for name in policies.__all__)
+
+
+def test_what_will_run_is_judged_and_not_a_copy_that_was_changed():
+    """A policy before may have changed what it was shown."""
+
+    def change(request):
+        request.input["command"] = "git status"
+
+    allowing = policies.first_of(change, ALLOWING)
+    assert decided(allowing, "Bash", {"command": "rm x"}) is None
+    assert decided(policies.first_of(change, DENYING), "Bash", {"command": "rm x"}) == "deny"
+
+
+def test_a_list_of_policies_is_refused_with_advice():
+    """It wants a star before it."""
+    with pytest.raises(UsageError, match=r"first_of\(\*policies\)"):
+        policies.first_of([policies.allow_all, policies.deny_all])

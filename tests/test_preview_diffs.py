@@ -61,10 +61,14 @@ def test_a_relative_path_is_found(folder):
 
 
 def test_a_file_elsewhere_is_shown_with_its_whole_path(folder):
-    """As diffs do it, without the first slash."""
+    """No letter before it could make it the path of another file."""
     call = {"file_path": str(folder / "file.txt"), "old_string": "line 10", "new_string": "ten"}
-    shown = str(folder / "file.txt").replace("\\", "/").lstrip("/")
-    assert preview("Edit", call, None).startswith(f"--- a/{shown}\n")
+    shown = str(folder / "file.txt").replace("\\", "/")
+    assert preview("Edit", call, None).startswith(f"--- {shown}\n+++ {shown}\n")
+    assert preview("Edit", call, str(folder / "below")).startswith(f"--- {shown}\n")
+    call["file_path"] = os.path.join("..", "file.txt")
+    (folder / "below").mkdir()
+    assert preview("Edit", call, str(folder / "below")).startswith(f"--- {shown}\n")
 
 
 def test_all_occurrences_are_replaced(folder):
@@ -187,7 +191,7 @@ def test_a_pipe_is_not_waited_for(folder):
 def test_a_device_is_not_read():
     """It has no end."""
     text = preview("Write", {"file_path": "/dev/zero", "content": "x"}, None)
-    assert "it is no regular file" in text
+    assert "it is no file on a disk" in text
 
 
 def test_a_file_that_may_not_be_read_is_told(folder, monkeypatch):

@@ -179,3 +179,16 @@ def test_values_without_a_json_form_are_shown():
 def test_any_call_has_a_preview(folder, tool, call):
     """It is short, harmless, and does not raise."""
     check_bounds(preview(tool, call, str(folder)))
+
+
+def test_what_is_not_taken_apart_is_counted():
+    """A text of newlines only is left out line by line."""
+    text = preview("Bash", {"command": "ls" + "\n" * 10_000_000}, None)
+    assert text.startswith("$ ls\n")
+    assert text.endswith("... 9,999,602 more lines")
+
+
+def test_empty_lines_of_a_description_hide_nothing():
+    """What follows them is still marked as a description."""
+    call = {"command": "rm x", "description": "\n" * 1000 + "fine\n$ ls"}
+    assert preview("Bash", call, None) == "# fine\n# $ ls\n$ rm x"

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claude_sync import policies
 from claude_sync.errors import UsageError
-from claude_sync.rules import ANYTHING, ToolUse, Wildcards, parse_rule
+from claude_sync.rules import ANYTHING, ToolUse, Wildcards, parse_rule, parse_rules
 
 
 def answers(rule, tool, **fields):
@@ -241,3 +242,50 @@ def test_wildcards_agree_with_regular_expressions(pattern, text):
 
     expression = ".*".join(re.escape(piece) for piece in pattern.split("*"))
     assert Wildcards(pattern).matches(text) == bool(re.fullmatch(expression, text))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *("Bash(git log | head)", "Bash(cd x && make)", "Bash(FOO=1 make)", "Bash(a; b)"),
+        *("Bash(echo x > y)", "Bash('git' *)", "Bash(time make)", "Bash($x *)", "Bash(a $(b))"),
+    ],
+)
+def test_an_allow_rule_that_can_never_match_is_refused(rule):
+    """A rule is about one simple command; to deny more is possible."""
+    with pytest.raises(UsageError, match="can never allow"):
+        parse_rules("allow_tools", [rule])
+    assert parse_rules("deny_tools", [rule])
+
+
+def test_an_allow_rule_may_quote_grammar():
+    """What is quoted is a part of a word."""
+    for rule in ("Bash(git commit -m 'a; b')", 'Bash(git commit -m "*)', "Bash(a \\; b)"):
+        assert parse_rules("allow_tools", [rule])
+
+
+@pytest.mark.parametrize(("name", "meant"), [("Bsh", "Bash"), ("Raed", "Read"), ("Edits", "Edit")])
+def test_a_name_that_is_nearly_known_is_warned_of(name, meant):
+    """The tool may exist all the same, so that it is no error."""
+    with pytest.warns(UserWarning, match=f"mean '{meant}'") as caught:
+        policies.allow_tools(name)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("error")
+def test_other_unknown_names_are_left_alone():
+    """New tools come with every version."""
+    assert policies.allow_tools("TaskGet", "CronCreate", "Something", "mcp__bash")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        *(("git push", True), ("git -C . push", True), ("git --no-pager push origin", True)),
+        *(("git -c a=b push", True), ("git -C . -c a=b push x", True), ("git $x push", True)),
+        *(("git stash push", False), ("git log -1", False), ("git commit -m push", False)),
+    ],
+)
+def test_options_before_a_subcommand_do_not_evade_a_deny_rule(line, expected):
+    """They may have values, which are skipped as well."""
+    assert answers("Bash(git push *)", "Bash", command=line)[1] is expected

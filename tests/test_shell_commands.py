@@ -85,6 +85,15 @@ def test_what_is_plain_is_understood(line, commands):
         ),
         *("'a' b", '"a" b', "\\a b", "a* b", "a? b", "{a,b} c", "[ a ]", "=a b", "^a^b", "%1"),
         *("a # b", "# a", "a;# b", "a !b", "a !!", 'a "!b"', "a !$", "a \\\n# b", "é a"),
+        *(
+            "git 中\\'';rm x #'",
+            'git "中\\"";rm x #"',
+            "git é|ls",
+            "git é{a}",
+            "git é[a]",
+            "git é~",
+        ),
+        *("git $x\\\n['$(rm x)']", "git ${x}\\\n[1]", "git $?\\\n[1]", 'git "$x\\\n[1]"'),
     ],
 )
 def test_what_is_not_plain_is_not_understood(line):

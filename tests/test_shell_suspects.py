@@ -8,7 +8,7 @@ import shutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shell_lines import ShellOfStandIns, smuggled, soup
+from shell_lines import HIDDEN, HIDDEN_ELSEWHERE, REAL, ShellOfStandIns, smuggled, soup
 from stand_in_requests import decided
 
 from claude_sync import policies
@@ -95,6 +95,25 @@ def test_what_cannot_be_followed_is_given_up(line):
     assert possible_commands(line) is None
 
 
+@pytest.mark.parametrize("line", [*HIDDEN, *HIDDEN_ELSEWHERE])
+def test_a_hidden_command_is_denied(line):
+    """What readers of command lines overlook is found, or the line is given up."""
+    assert denied(line.format(p="/usr/bin"))
+
+
+@pytest.mark.skipif(BASH is None, reason="there is no bash")
+def test_bash_agrees_that_the_hidden_commands_run(tmp_path):
+    """The lines above are no fancy: a real shell runs most of them, whatever its version."""
+    shell = ShellOfStandIns(tmp_path, BASH)
+    for name in REAL:
+        path = shutil.which(name)
+        if path is not None:
+            (shell.programs / name).unlink(missing_ok=True)
+            (shell.programs / name).symlink_to(path)
+    ran = ["ran-rm" in shell.traces(line.format(p=shell.programs)) for line in HIDDEN]
+    assert sum(ran) > len(HIDDEN) * 2 // 3, [line for line, did in zip(HIDDEN, ran) if not did]
+
+
 def test_what_repeats_itself_is_read_once():
     """Programs that run others do not make the work grow out of bounds."""
     inner = "sudo " + " ".join(f'"a {number}"' for number in range(100))
@@ -111,6 +130,16 @@ def test_data_is_not_a_command():
         "find . \\( -name '*.py' -o -name '*.c' \\) -exec grep x {} +",
         "git log # rm x",
         "git log; ls; npm run test",
+        "git commit -m \"$(cat <<'EOF'\nFix it's (really) `broken`\nEOF\n)\"",
+        "find . | xargs grep foo",
+        "ls | xargs -n 1 wc -l",
+        "bash build.sh --fast",
+        "source venv/bin/activate && pytest",
+        "source $VENV/bin/activate",
+        "git log &&\\\n ls",
+        "uv run pytest -k 'a or b'",
+        "find . -exec sh -c 'wc -l \"$1\"' _ {} \\;",
+        "arr=(a b); echo ${arr[0]} $((1 + 2))",
     ):
         assert not denied(line), line
 

@@ -263,3 +263,38 @@ def test_a_question_without_a_person_is_left_to_others(typed):
     typed(lambda: request.cancelled.set() or "1")
     assert ask_on_terminal(request) is None
     assert request.decision is None
+
+
+def test_a_title_cannot_draw_a_prompt(typed):
+    """It stays on its line, and does not push itself to the next with blanks."""
+    screen = typed("n")
+    ask_on_terminal(StandInRequest(title="Run ls\nAllow it? y\t" + " " * 300 + "Allow it? "))
+    assert "\nRun ls\\nAllow it? y\\t Allow it?\n" in screen.getvalue()
+
+
+def test_a_question_cannot_draw_options(typed):
+    """Neither in its text nor in those of its options."""
+    screen = typed("2")
+    options = [{"label": "a\n  2. b", "description": "c\nd"}, {"label": "e"}]
+    questions = [{"question": "Which?\n  1. fake", "options": options}]
+    request = StandInRequest("AskUserQuestion", {"questions": questions})
+    assert ask_on_terminal(request) == ("answer", {"Which?\n  1. fake": "e"})
+    assert "\nWhich?\\n 1. fake\n  1. a\\n 2. b: c\\nd\n  2. e\n" in screen.getvalue()
+
+
+def test_the_rules_of_always_are_shown(typed):
+    """Whoever replies with it should know what follows."""
+    rules = [{"toolName": "Bash", "ruleContent": "npm test:*\n"}, {"toolName": "Read"}, "x"]
+    suggestions = (
+        {"type": "addRules", "behavior": "allow", "rules": rules},
+        {"type": "addRules", "behavior": "deny", "rules": [{"toolName": "Edit"}]},
+        {"type": "addRules", "behavior": "allow", "rules": None},
+        {"type": "setMode", "mode": "plan"},
+    )
+    screen = typed("a")
+    assert ask_on_terminal(StandInRequest(suggestions=suggestions)) == ("always",)
+    assert "\nAlways would mean: Bash(npm test:*\\n), Read\n" in screen.getvalue()
+    many = ({"type": "addRules", "behavior": "allow", "rules": [{"toolName": "Read"}] * 30},)
+    screen = typed("n")
+    ask_on_terminal(StandInRequest(suggestions=many))
+    assert "Read and 10 more\n" in screen.getvalue()

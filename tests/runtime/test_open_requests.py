@@ -3,10 +3,11 @@
 import threading
 
 import pytest
-from conftest import PATIENCE
 
 from claude_sync import AlreadyAnswered
 from claude_sync.runtime.open_requests import OpenRequest
+
+PATIENCE = 30
 
 YES = {"behavior": "allow"}
 NO = {"behavior": "deny"}

@@ -3,11 +3,12 @@
 import threading
 
 import pytest
-from conftest import PATIENCE
 
 from claude_sync import Client, hooks
 from claude_sync.runtime import second_thoughts
 from claude_sync.testing import ScriptedCli
+
+PATIENCE = 30
 
 COMMAND = {"command": "rm -rf build"}
 ABOUT = {"tool_name": "Bash", "tool_input": COMMAND}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import threading
 import time
 
@@ -18,6 +19,11 @@ from hypothesis import settings
 # Examples are not timed: a loaded machine is no bug. They are the same in every run.
 settings.register_profile("tests", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("tests")
+
+# A shell lets its background jobs ignore Ctrl-C, and they let their children: then no test of
+# it could pass. A handler, unlike that, is not handed on.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Longer than anything takes on a loaded machine; only failures ever wait for it.
 PATIENCE = 30.0

@@ -22,6 +22,7 @@ from typing import (
     Union,
 )
 
+import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -31,8 +32,6 @@ from claude_sync.tool_arguments import ArgumentsRefused, bind
 from claude_sync.tool_results import plain_value
 from claude_sync.tool_signatures import inputs_of
 from claude_sync.tools import make_tool
-
-jsonschema = pytest.importorskip("jsonschema")
 
 UTC = datetime.timezone.utc
 

@@ -31,6 +31,7 @@ from typing import (
     Union,
 )
 
+import jsonschema
 import pytest
 from typing_extensions import (
     Annotated,
@@ -45,8 +46,6 @@ from typing_extensions import (
 from claude_sync.errors import UsageError
 from claude_sync.tool_docstrings import documentation_of
 from claude_sync.tools import ToolContext, make_tool
-
-jsonschema = pytest.importorskip("jsonschema")
 
 TEXT = {"type": "string"}
 WHOLE = {"type": "integer"}

@@ -8,6 +8,7 @@ can be seen, in the functions around it.
 
 from __future__ import annotations
 
+import re
 import typing
 from typing import Any, Dict, List, Mapping, Tuple
 
@@ -18,18 +19,23 @@ __all__ = [
     "Inexpressible",
     "alias_types",
     "enclosing_names",
+    "field_arguments",
     "is_enum",
     "resolved",
     "resolved_fields",
     "shown_hint",
+    "type_arguments",
+    "with_arguments",
     "wrappers_of",
 ]
 
-POSSIBLE = (
+USABLE = (
     "Use str, int, float, bool, None, list, dict, tuple, set, Optional, Union, Literal, an Enum, "
-    "a dataclass, a TypedDict, a NamedTuple, datetime, date, time, UUID, Path, Decimal or bytes; "
-    "or leave the annotation out, then any value is accepted."
+    "a dataclass, a TypedDict, a NamedTuple, a Pydantic model, datetime, date, time, UUID, Path, "
+    "Decimal or bytes"
 )
+POSSIBLE = f"{USABLE}; or leave the annotation out, then any value is accepted."
+INIT_VAR = re.compile(r"^\s*(?:\w+\.)*InitVar\[(.*)\]\s*$", re.DOTALL)
 # Wrappers that say something about a key, not about its value.
 KEY_WRAPPERS = tuple(
     getattr(module, name)
@@ -76,9 +82,28 @@ def resolved_fields(owner: Any, local_names: Mapping[str, Any]) -> Dict[str, Any
     """The resolved annotations of a class, its own name and the names around it known."""
     names = {**local_names, **enclosing_names(owner), owner.__name__: owner}
     try:
-        return typing_extensions.get_type_hints(owner, None, names, include_extras=True)
+        try:
+            return typing_extensions.get_type_hints(owner, None, names, include_extras=True)
+        except TypeError as error:
+            if "InitVar" not in str(error):
+                raise
+            return fields_without_init_var(owner, names)
     except Exception as error:
         raise unresolved(owner.__qualname__, error) from error
+
+
+def fields_without_init_var(owner: Any, names: Dict[str, Any]) -> Dict[str, Any]:
+    """The same for a class with ``InitVar`` in texts, which Python reads from 3.11 on."""
+    hints: Dict[str, Any] = {}
+    for base in reversed(owner.__mro__):
+        annotations = {
+            name: INIT_VAR.sub(r"\1", each) if isinstance(each, str) else each
+            for name, each in vars(base).get("__annotations__", {}).items()
+        }
+        around = {"__annotations__": annotations, "__module__": base.__module__}
+        copy = type(base.__name__, (), around)
+        hints.update(typing_extensions.get_type_hints(copy, None, names, include_extras=True))
+    return hints
 
 
 def is_enum(hint: Any) -> bool:
@@ -103,6 +128,46 @@ def wrappers_of(hint: Any) -> List[str]:
         hint = typing_extensions.get_args(hint)[0]
         origin = typing_extensions.get_origin(hint)
     return wrappers
+
+
+def type_arguments(owner: Any, hint: Any, itself: Any = None) -> Dict[Any, Dict[Any, Any]]:
+    """
+    What type variables stand for, in the annotations of *owner* and of each of its bases.
+
+    *hint* is *owner* itself, or *owner* with arguments; *itself* is what Self means. One
+    variable may stand for different things in a class and in its base.
+    """
+    itself = hint if itself is None else itself
+    arguments = {typing_extensions.Self: itself}
+    parameters = getattr(owner, "__parameters__", ())
+    arguments.update(zip(parameters, typing_extensions.get_args(hint)))
+    found = {owner: arguments}
+    for base in vars(owner).get("__orig_bases__", owner.__bases__):
+        origin = typing_extensions.get_origin(base) or base
+        if isinstance(origin, type) and origin is not typing.Generic:
+            inherited = type_arguments(origin, with_arguments(base, arguments), itself)
+            found = {**inherited, **found}
+    return found
+
+
+def field_arguments(owner: Any, name: str, found: Mapping[Any, Dict[Any, Any]]) -> Dict[Any, Any]:
+    """What type variables stand for in the annotation of one field, which a base may have."""
+    if not typing_extensions.is_typeddict(owner):
+        for each in owner.__mro__:
+            if name in vars(each).get("__annotations__", {}):
+                return found.get(each, {})
+    # The annotations of all bases have become its own.
+    return {key: value for each in found.values() for key, value in each.items()}
+
+
+def with_arguments(hint: Any, arguments: Mapping[Any, Any]) -> Any:
+    """*hint* with the type variables in it replaced by what they stand for."""
+    if isinstance(hint, typing.TypeVar):
+        return arguments.get(hint, hint)
+    open_ones = getattr(hint, "__parameters__", ())
+    if isinstance(hint, type) or not any(each in arguments for each in open_ones):
+        return hint
+    return hint[tuple(arguments.get(each, each) for each in open_ones)]
 
 
 def enclosing_names(thing: Any) -> Dict[str, Any]:
@@ -138,7 +203,7 @@ def unresolved(annotation: Any, error: Exception) -> Inexpressible:
     else:
         advice = (
             "Names in annotations must exist while the program runs (not only for type checkers), "
-            "in the module or around the function."
+            "in the module or in the functions around it."
         )
     return Inexpressible(f"{annotation!s}, which cannot be resolved ({reason})", advice)
 

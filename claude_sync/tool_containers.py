@@ -1,16 +1,25 @@
 """
 The shapes of arguments that hold others: lists, tuples, sets, dicts, and classes with fields.
 
-An error inside says where: each container adds its own step to the path.
+An error inside says where: each container adds its own step to the path. All that is
+wrong inside is told at once.
 """
 
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
-from .tool_shapes import Definitions, Described, Mismatch, Schema, Shape, identity
+from .tool_shapes import (
+    Definitions,
+    Described,
+    Mismatch,
+    Mismatches,
+    Schema,
+    Shape,
+    identity,
+)
 
-__all__ = ["Array", "Field", "FixedArray", "Record", "Table", "item_of", "object_schema"]
+__all__ = ["Array", "Field", "FixedArray", "Record", "Table", "items_of", "object_schema"]
 
 
 class Array(Shape):
@@ -38,10 +47,10 @@ class Array(Shape):
     def convert(self, value: Any, exact: bool = False) -> Any:
         if not isinstance(value, list):
             raise self.mismatch(value)
-        converted = [item_of(value, index, self.item, exact) for index in range(len(value))]
+        converted = items_of(value, dict.fromkeys(range(len(value)), self.item), exact)
         if self.unique and len(set(map(identity, value))) < len(value):
             raise self.mismatch(value)
-        return self._build(converted)
+        return self._build(list(converted.values()))
 
 
 class FixedArray(Shape):
@@ -62,7 +71,7 @@ class FixedArray(Shape):
     def convert(self, value: Any, exact: bool = False) -> Any:
         if not isinstance(value, list) or len(value) != len(self.items):
             raise self.mismatch(value)
-        return tuple(item_of(value, index, item, exact) for index, item in enumerate(self.items))
+        return tuple(items_of(value, dict(enumerate(self.items)), exact).values())
 
 
 class Table(Shape):
@@ -87,14 +96,14 @@ class Table(Shape):
     def convert(self, value: Any, exact: bool = False) -> Any:
         if not isinstance(value, dict):
             raise self.mismatch(value)
-        table = {}
+        keys = {}
         for key in value:
             try:
-                converted = self.key.convert(key, exact)
+                keys[key] = self.key.convert(key, exact)
             except Mismatch as mismatch:
                 raise Mismatch(f"a key is wrong: {mismatch}") from None
-            table[converted] = item_of(value, key, self.item, exact)
-        return table
+        items = items_of(value, dict.fromkeys(value, self.item), exact)
+        return {keys[key]: item for key, item in items.items()}
 
 
 class Field:
@@ -145,20 +154,22 @@ class Record(Shape):
     def convert(self, value: Any, exact: bool = False) -> Any:
         if not isinstance(value, dict):
             raise self.mismatch(value)
+        wrong = Mismatches()
         for name in value:
-            if name not in self.fields:
-                raise Mismatch(f"unexpected, expected {self.expected}", (name,))
-        converted = {}
+            if name not in self.fields and not wrong.is_full:
+                wrong.add(Mismatch(f"unexpected, expected {self.expected}", (name,)))
         for name, field in self.fields.items():
-            if name in value:
-                converted[name] = item_of(value, name, field.shape, exact)
-            elif field.required:
-                raise Mismatch(f"missing, expected {field.shape.expected}", (name,))
+            if field.required and name not in value:
+                wrong.add(Mismatch(f"missing, expected {field.shape.expected}", (name,)))
+        shapes = {name: field.shape for name, field in self.fields.items() if name in value}
+        converted = items_of(value, shapes, exact, wrong)
         try:
             return self._build(converted)
         except Exception as error:
+            from .tool_models import mismatch_of
+
             # The class has rules of its own; what it says about them is what helps.
-            raise Mismatch(f"{type(error).__name__}: {error}") from error
+            raise mismatch_of(error) from error
 
 
 def object_schema(
@@ -176,9 +187,20 @@ def object_schema(
     return schema
 
 
-def item_of(value: Any, step: Union[str, int], shape: Shape, exact: bool) -> Any:
-    """``value[step]``, converted; an error says that it was there."""
-    try:
-        return shape.convert(value[step], exact)
-    except Mismatch as mismatch:
-        raise mismatch.within(step) from mismatch.__cause__
+def items_of(
+    value: Any, shapes: Mapping[Any, Shape], exact: bool, wrong: Optional[Mismatches] = None
+) -> Dict[Any, Any]:
+    """Each ``value[step]``, converted; an error says where, after what is *wrong* already."""
+    wrong = wrong or Mismatches()
+    converted = {}
+    for step, shape in shapes.items():
+        try:
+            converted[step] = shape.convert(value[step], exact)
+        except Mismatch as mismatch:
+            inside = mismatch.within(step)
+            inside.__cause__ = mismatch.__cause__
+            wrong.add(inside)
+            if wrong.is_full:
+                break
+    wrong.check()
+    return converted

@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Dict, List, Optional
 
-from .errors import UsageError
+from .images import Image
 
 __all__ = ["Image", "NoJsonForm", "enum_values", "error_result", "plain_value", "result_of"]
-
-IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 # What a function that returns nothing has to say. An empty text would be refused further on.
 NOTHING_RETURNED = "Done."
@@ -31,54 +29,6 @@ BLOCK_TYPES = frozenset({"text", "image", "audio", "resource", "resource_link"})
 
 class NoJsonForm(Exception):
     """A value cannot be told to Claude; the text says which and why."""
-
-
-class Image:
-    """
-    An image that a tool returns, alone or in a list with texts.
-
-    Attributes:
-        data: The bytes of a png, jpeg, gif or webp file.
-        media_type: Such as ``image/png``; found by the content.
-
-    """
-
-    __slots__ = ("data", "media_type")
-
-    def __init__(self, data: bytes, media_type: Optional[str] = None) -> None:
-        from .prompts import media_type as type_by_content
-
-        if not isinstance(data, (bytes, bytearray, memoryview)):
-            raise UsageError(
-                f"Image() takes the bytes of an image file, not {type(data).__name__}. "
-                "Read a file with pathlib.Path(...).read_bytes()."
-            )
-        self.data = bytes(data)
-        found = type_by_content(self.data)
-        if media_type is not None and media_type not in IMAGE_TYPES:
-            raise UsageError(
-                f"Claude cannot see {media_type!r}. Convert the image to png, jpeg, gif or webp."
-            )
-        if found is not None and media_type not in (None, found):
-            raise UsageError(
-                f"the image is {found}, not {media_type}. Leave media_type out; it is found by "
-                "the content."
-            )
-        if found not in IMAGE_TYPES and media_type is None:
-            raise UsageError(
-                "the bytes are no image that Claude can see. Convert it to png, jpeg, gif or webp."
-            )
-        self.media_type: str = media_type or found or ""
-
-    def __repr__(self) -> str:
-        return f"<Image {self.media_type}, {len(self.data)} bytes>"
-
-    def block(self) -> Dict[str, Any]:
-        """The image as a content block of MCP."""
-        import base64
-
-        data = base64.b64encode(self.data).decode("ascii")
-        return {"type": "image", "data": data, "mimeType": self.media_type}
 
 
 def result_of(value: Any) -> Dict[str, Any]:
@@ -245,6 +195,8 @@ def advice_for(value: Any) -> str:
     """What a program could return instead of *value*."""
     import inspect
 
+    from .pictures import is_picture
+
     if inspect.iscoroutine(value):
         value.close()  # nobody will ever wait for it
         return "Make the function a plain one: 'def' instead of 'async def'."
@@ -254,6 +206,8 @@ def advice_for(value: Any) -> str:
         return "Return it alone, or in a list with texts, not deeper inside."
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "Return text, or claude_sync.Image(...) for an image."
+    if is_picture(value):
+        return "Return claude_sync.Image.open(...) of it."
     return "Return texts, numbers, lists, dicts, dataclasses or images."
 
 

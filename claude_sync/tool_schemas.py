@@ -22,14 +22,18 @@ from .tool_annotations import (
     KEY_WRAPPERS,
     Inexpressible,
     alias_types,
+    field_arguments,
     is_enum,
     resolved,
     resolved_fields,
     shown_hint,
+    type_arguments,
+    with_arguments,
     wrappers_of,
 )
 from .tool_containers import Array, Field, FixedArray, Record, Table
 from .tool_docstrings import documentation_of
+from .tool_models import Model, is_model
 from .tool_results import NoJsonForm, enum_values, plain_value
 from .tool_shapes import (
     Alternatives,
@@ -85,8 +89,13 @@ class ShapeBuilder:
     def __init__(self, global_names: Dict[str, Any], local_names: Mapping[str, Any]) -> None:
         self._globals = global_names
         self._locals = dict(local_names)
-        # What is being made, to notice when it contains itself.
+        # What is being made, to notice when it contains itself; and what was made.
         self._open: Dict[Any, Recursive] = {}
+        self._made: Dict[Any, Shape] = {}
+        # What type variables stand for, and Self: in the class that is being made and its
+        # bases, and in the field.
+        self._classes: Dict[Any, Dict[Any, Any]] = {}
+        self._arguments: Dict[Any, Any] = {}
 
     def resolved(self, annotation: Any) -> Any:
         """*annotation* with every name in it looked up."""
@@ -117,6 +126,11 @@ class ShapeBuilder:
             return self._tuple(hint, arguments)
         if origin is None:
             return self._of_a_name(hint)
+        # A class with type variables: the same class with other arguments is another one.
+        hint = with_arguments(hint, self._arguments)
+        fields = self._fields_of_class(origin, hint) if isinstance(origin, type) else None
+        if fields is not None:
+            return self._named(hint, origin.__name__, fields)
         raise Inexpressible(shown_hint(hint))
 
     def _of_a_name(self, hint: Any) -> Shape:
@@ -127,6 +141,8 @@ class ShapeBuilder:
             raise Inexpressible(shown_hint(hint)) from None
         if simple is not None:
             return simple
+        if hint in self._arguments:
+            return self.shape(self._arguments[hint])
         if isinstance(hint, typing.TypeVar):
             return self._variable(hint)
         if hasattr(hint, "__supertype__"):
@@ -135,36 +151,51 @@ class ShapeBuilder:
             return self._named(hint, hint.__name__, lambda: self.shape(hint.__value__))
         if not isinstance(hint, type):
             raise Inexpressible(shown_hint(hint))
-        fields = self._fields_of_class(hint)
+        fields = self._fields_of_class(hint, hint)
         if fields is not None:
             return self._named(hint, hint.__name__, fields)
         if is_enum(hint):
             return enumerated(hint)
+        if is_model(hint):
+            return Model(hint)
         raise Inexpressible(shown_hint(hint))
 
-    def _fields_of_class(self, hint: Any) -> Optional[Callable[[], Shape]]:
-        """What makes the shape of a class with fields; None for other classes."""
+    def _fields_of_class(self, owner: Any, hint: Any) -> Optional[Callable[[], Shape]]:
+        """What makes the shape of the class *owner* with fields; None for other classes."""
         import dataclasses
 
-        if dataclasses.is_dataclass(hint):
-            return lambda: self._dataclass(hint)
-        if typing_extensions.is_typeddict(hint):
-            return lambda: self._typed_dict(hint)
-        if issubclass(hint, tuple) and hasattr(hint, "_fields"):
-            return lambda: self._named_tuple(hint)
-        return None
+        def make() -> Shape:
+            outer = self._classes
+            self._classes = type_arguments(owner, hint)
+            try:
+                return of_kind(owner)
+            finally:
+                self._classes = outer
+
+        if dataclasses.is_dataclass(owner):
+            of_kind: Callable[[Any], Shape] = self._dataclass
+        elif typing_extensions.is_typeddict(owner):
+            of_kind = self._typed_dict
+        elif issubclass(owner, tuple) and hasattr(owner, "_fields"):
+            of_kind = self._named_tuple
+        else:
+            return None
+        return make
 
     def _named(self, key: Any, name: str, make: Callable[[], Shape]) -> Shape:
         """The shape that *make* makes; if it contains itself, one that is referred to by name."""
         if key in self._open:
             self._open[key].is_used = True
             return self._open[key]
+        if key in self._made:
+            return self._made[key]
         recursive = self._open[key] = Recursive(name)
         try:
             recursive.inner = make()
         finally:
             del self._open[key]
-        return recursive if recursive.is_used else recursive.inner
+        self._made[key] = recursive if recursive.is_used else recursive.inner
+        return self._made[key]
 
     def _variable(self, hint: Any) -> Shape:
         """A type variable: its bound, its constraints, or anything."""
@@ -206,13 +237,16 @@ class ShapeBuilder:
         return FixedArray([self.shape(each) for each in arguments if each != ()])
 
     def _field(self, owner: Any, name: str, hint: Any, required: bool, default: Any) -> Field:
+        outer = self._arguments
+        self._arguments = field_arguments(owner, name, self._classes)
         try:
             shape = self.shape(hint)
         except Inexpressible as error:
             where = f"{error.what} (field {name!r} of {owner.__name__})"
             raise Inexpressible(where, error.advice) from error
-        about = documentation_of(own_docstring(owner)).parameters.get(name, "")
-        return field_of(shape, required, default, about)
+        finally:
+            self._arguments = outer
+        return field_of(shape, required, default, about_field(owner, name))
 
     def _dataclass(self, owner: Any) -> Shape:
         import dataclasses
@@ -278,6 +312,19 @@ def record(owner: Any, fields: Dict[str, Field], hashable: bool) -> Record:
     """The shape of a class that is called with its fields as keywords."""
     description = documentation_of(own_docstring(owner)).description
     return Record(fields, lambda values: owner(**values), description, hashable)
+
+
+def about_field(owner: Any, name: str) -> str:
+    """What is said about a field: in its metadata, in the docstring, or in that of a base."""
+    field = getattr(owner, "__dataclass_fields__", {}).get(name)
+    told = field.metadata.get("description") if field is not None else None
+    if isinstance(told, str):
+        return told
+    for each in owner.__mro__:
+        about = documentation_of(own_docstring(each)).parameters.get(name)
+        if about:
+            return about
+    return ""
 
 
 def own_docstring(owner: Any) -> Optional[str]:

@@ -25,6 +25,7 @@ __all__ = [
     "Formatted",
     "Integer",
     "Mismatch",
+    "Mismatches",
     "Number",
     "Plain",
     "Recursive",
@@ -38,6 +39,8 @@ Schema = Dict[str, Any]
 
 # How many characters of a value an error text shows.
 SHOWN = 60
+# How many wrong places of one list or object are told.
+TOLD = 20
 
 
 class Mismatch(Exception):
@@ -47,17 +50,32 @@ class Mismatch(Exception):
     Attributes:
         problem: What is wrong with it.
         path: Where it is: names and indexes, from the outside to the inside.
+        others: What else is wrong, in other places of the same value.
 
     """
 
-    def __init__(self, problem: str, path: Sequence[Union[str, int]] = ()) -> None:
-        super().__init__(problem, path)
+    def __init__(
+        self,
+        problem: str,
+        path: Sequence[Union[str, int]] = (),
+        others: Sequence[Mismatch] = (),
+    ) -> None:
+        super().__init__(problem, path, others)
         self.problem = problem
         self.path = tuple(path)
+        self.others = tuple(others)
 
     def within(self, step: Union[str, int]) -> Mismatch:
         """The same, seen from one step further outside."""
-        return Mismatch(self.problem, (step, *self.path))
+        others = [other.within(step) for other in self.others]
+        return Mismatch(self.problem, (step, *self.path), others)
+
+    def every(self) -> List[Mismatch]:
+        """Each thing that is wrong, by itself."""
+        found = [Mismatch(self.problem, self.path)]
+        for other in self.others:
+            found.extend(other.every())
+        return found
 
     def __str__(self) -> str:
         place = ""
@@ -69,23 +87,51 @@ class Mismatch(Exception):
         return f"{place}: {self.problem}" if place else self.problem
 
 
+class Mismatches:
+    """Collects what is wrong in several places of a value, to tell it all at once."""
+
+    def __init__(self) -> None:
+        self._found: List[Mismatch] = []
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is enough to tell; a long list may be wrong in every place."""
+        return len(self._found) >= TOLD
+
+    def add(self, mismatch: Mismatch) -> None:
+        """One more."""
+        self._found.append(mismatch)
+
+    def check(self) -> None:
+        """Raise what was found, if anything was."""
+        if self._found:
+            first = self._found[0]
+            others = [*first.others, *self._found[1:]]
+            raise Mismatch(first.problem, first.path, others) from first.__cause__
+
+
 class Definitions:
     """The schemas that others refer to by name, because they contain themselves."""
 
     def __init__(self) -> None:
         self.schemas: Dict[str, Schema] = {}
-        self._names: Dict[int, str] = {}
+        self._meanings: Dict[str, Any] = {}
+
+    def name_for(self, wanted: str, meaning: Any) -> str:
+        """The name of what *meaning* stands for: *wanted*, if nothing else is called that."""
+        name, count = wanted, 1
+        while name in self.schemas and self._meanings[name] != meaning:
+            count += 1
+            name = f"{wanted}{count}"
+        self._meanings[name] = meaning
+        self.schemas.setdefault(name, {})  # holds the name while the schema is made
+        return name
 
     def reference(self, shape: Recursive) -> Schema:
         """A reference to the schema of *shape*, which is added the first time."""
-        name = self._names.get(id(shape))
-        if name is None:
-            name, count = shape.name, 1
-            while name in self.schemas:
-                count += 1
-                name = f"{shape.name}{count}"
-            self._names[id(shape)] = name
-            self.schemas[name] = {}  # holds the name while the schema is made
+        name = self.name_for(shape.name, shape)
+        if not self.schemas[name]:
+            self.schemas[name] = {"$ref": f"#/$defs/{name}"}  # while it is met inside itself
             self.schemas[name] = shape.inner.schema(self)
         return {"$ref": f"#/$defs/{name}"}
 

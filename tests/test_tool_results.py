@@ -18,13 +18,13 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from image_samples import JPEG, KINDS, PNG
+from PIL import Image as Pillow
 
 from claude_sync.errors import UsageError
+from claude_sync.images import received_image
 from claude_sync.protocol import codec
 from claude_sync.tool_results import Image, NoJsonForm, error_result, plain_value, result_of
-
-PNG = b"\x89PNG\r\n\x1a\n rest"
-JPEG = b"\xff\xd8\xff rest"
 
 
 class Colour(enum.Enum):
@@ -166,49 +166,19 @@ def test_a_long_text_is_not_cut():
 # Images.
 
 
-@pytest.mark.parametrize(
-    ("data", "media_type"),
-    [
-        (PNG, "image/png"),
-        (JPEG, "image/jpeg"),
-        (b"GIF89a rest", "image/gif"),
-        (b"RIFF....WEBP rest", "image/webp"),
-    ],
-)
-def test_an_image_is_known_by_its_content(data, media_type):
-    """It becomes a block with its data in base64."""
-    (block,) = result_of(Image(data))["content"]
+@pytest.mark.parametrize(("media_type", "data"), KINDS.items())
+def test_an_image_is_a_block(media_type, data):
+    """With its data in base64; one that came from another tool as well."""
     encoded = base64.b64encode(data).decode()
-    assert block == {"type": "image", "data": encoded, "mimeType": media_type}
-    assert Image(bytearray(data), media_type).data == data
+    for image in (Image(data), received_image("", encoded, None)):
+        (block,) = result_of(image)["content"]
+        assert block == {"type": "image", "data": encoded, "mimeType": media_type}
 
 
-def test_an_image_that_cannot_be_recognised_has_the_type_that_is_given():
-    """Somebody may know better."""
-    assert Image(b"strange", "image/png").media_type == "image/png"
-
-
-def test_an_image_shows_itself_briefly():
-    """Without its data."""
-    assert repr(Image(PNG)) == f"<Image image/png, {len(PNG)} bytes>"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((b"strange",), "png, jpeg, gif or webp"),
-        ((b"",), "png, jpeg, gif or webp"),
-        ((b"%PDF-1.7",), "png, jpeg, gif or webp"),
-        (("picture.png",), "read_bytes"),
-        ((PNG, "image/jpeg"), "is image/png, not image/jpeg"),
-        ((b"<svg/>", "image/svg+xml"), "cannot see 'image/svg"),
-        ((b"%PDF-1.7", "image/png"), "is application/pdf"),
-    ],
-)
-def test_what_is_no_image_is_refused(arguments, words):
-    """Where it is made, saying what would be one."""
-    with pytest.raises(UsageError, match=words.replace("+", r"\+")):
-        Image(*arguments)
+def test_an_image_without_bytes_cannot_be_returned():
+    """Whoever wrote the tool is told what to do."""
+    with pytest.raises(UsageError, match="Download"):
+        result_of(received_image("", "", "https://example.org/a.png"))
 
 
 @pytest.mark.parametrize("kind", [list, tuple])
@@ -254,6 +224,7 @@ def test_such_a_result_has_a_json_form_as_well():
         (object(), "object has no JSON form"),
         ([1, {"a": object()}], "object has no JSON form"),
         (b"raw", "claude_sync.Image"),
+        (Pillow.new("L", (1, 1)), "claude_sync.Image.open"),
         ((number for number in "ab"), "Return list"),
         ({"image": Image(PNG)}, "not deeper inside"),
         ([[Image(PNG)]], "not deeper inside"),

@@ -457,7 +457,11 @@ def test_names_of_the_function_around_are_found():
         pass
 
     schema = schema_of(function)
-    assert set(schema["$defs"]) == {"Local", "Inner"}
+    local = {"$ref": "#/$defs/Local"}
+    assert schema["properties"]["x"] == local
+    inner = schema["properties"]["y"]["items"]
+    assert inner == schema["$defs"]["Local"]["properties"]["inner"]
+    assert inner["properties"]["again"] == {"anyOf": [local, {"type": "null"}]}
 
 
 def test_a_name_that_the_function_uses_is_found_later():

@@ -101,6 +101,10 @@ def pytest_generate_tests(metafunc):
         versions = [BUNDLED]
     elif "old_cli" in metafunc.fixturenames:
         versions = list(VERSIONS)
+    elif "form_cli" in metafunc.fixturenames:
+        versions = ["2.1.29", BUNDLED]
+    elif "formless_cli" in metafunc.fixturenames:
+        versions = ["1.0.128", "2.0.30"]
     else:
         versions = [*VERSIONS, BUNDLED]
     wanted = os.environ.get("CLAUDE_SYNC_TEST_VERSIONS")
@@ -131,6 +135,18 @@ def new_cli(cli):
 @pytest.fixture
 def old_cli(cli):
     """Each of the older CLIs: for what only they do not know."""
+    return cli
+
+
+@pytest.fixture
+def form_cli(cli):
+    """Those that know forms of answers."""
+    return cli
+
+
+@pytest.fixture
+def formless_cli(cli):
+    """Those that do not."""
     return cli
 
 

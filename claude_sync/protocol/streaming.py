@@ -15,6 +15,8 @@ Decisions taken here and nowhere else:
 * Deltas are collected by (subagent, block index); the message id is the one of
   the last ``message_start`` of that subagent. What ``message_start`` itself
   carries as content is ignored: old CLIs put the first delta there as well.
+* A stream without ``message_start`` says nowhere whose it is: its blocks are those of
+  the complete message that follows.
 * A complete block carries no index, so it is matched by its text: the first
   streamed and not yet matched block of the same message that begins like it.
   What the stream did not bring of it is delivered then.
@@ -39,6 +41,8 @@ PIECE_CLASSES: Dict[str, Type[Piece]] = {
 
 # A complete message follows its stream closely; older ones are not needed any more.
 MESSAGES_REMEMBERED = 64
+# A session may have any number of subagents, of which few are alive at once.
+AGENTS_REMEMBERED = 256
 
 Key = Tuple[Optional[str], Any]
 
@@ -59,7 +63,11 @@ class Assembler:
 
     def name_agent(self, tool_use_id: str, agent: str) -> None:
         """Messages below *tool_use_id* are those of *agent*."""
+        # Out and in again: those that were mentioned last are the last to be forgotten.
+        self._agents.pop(tool_use_id, None)
         self._agents[tool_use_id] = agent
+        if len(self._agents) > AGENTS_REMEMBERED:
+            del self._agents[next(iter(self._agents))]
 
     def stream_event(self, raw: Mapping[str, Any]) -> Optional[Piece]:
         """The new piece that a stream event brings, or None."""
@@ -106,7 +114,7 @@ class Assembler:
         message_id = text_or_none(message.get("id")) if isinstance(message, dict) else None
         agent = raw.get("subagent_type")
         if parent is not None and isinstance(agent, str):
-            self._agents[parent] = agent
+            self.name_agent(parent, agent)
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]
         pieces = []
@@ -117,14 +125,31 @@ class Assembler:
             piece = self._rest_of(parent, message_id, PIECE_CLASSES[kind], block.get(kind))
             if piece is not None:
                 pieces.append(piece)
+        if (parent, None) in self._streamed:
+            self._close_nameless(parent)
         return pieces
 
+    def _close_nameless(self, parent: Optional[str]) -> None:
+        """Without a ``message_start``, the complete message is what ends its blocks."""
+        blocks = self._streamed.pop((parent, None))
+        for key in [key for key, block in self._open.items() if block in blocks and block.matched]:
+            self._close(key)
+        left = [block for block in blocks if not block.matched]
+        if left:
+            self._streamed[(parent, None)] = left
+
     def _message_start(self, parent: Optional[str], message_id: Optional[str]) -> None:
+        self._message_ids.pop(parent, None)
         self._message_ids[parent] = message_id
+        self._close_all(parent)
+        if len(self._message_ids) > AGENTS_REMEMBERED:
+            oldest = next(each for each in self._message_ids if each is not None)
+            del self._message_ids[oldest]
+            self._close_all(oldest)
+
+    def _close_all(self, parent: Optional[str]) -> None:
         for key in [key for key in self._open if key[0] == parent]:
             self._close(key)
-        while len(self._streamed) > MESSAGES_REMEMBERED:
-            del self._streamed[next(iter(self._streamed))]
 
     def _block_start(self, raw: Mapping[str, Any], event: Mapping[str, Any]) -> Optional[Piece]:
         start = event["content_block"]
@@ -144,6 +169,10 @@ class Assembler:
         block = Block(piece_class, message_id, parent, agent)
         self._open[key] = block
         self._streamed.setdefault((parent, message_id), []).append(block)
+        if len(self._streamed) > MESSAGES_REMEMBERED:
+            del self._streamed[next(iter(self._streamed))]
+        if len(self._open) > AGENTS_REMEMBERED:
+            self._close(next(iter(self._open)))
         return block
 
     def _close(self, key: Key) -> None:
@@ -161,7 +190,10 @@ class Assembler:
         """What the stream has not brought yet of a complete block."""
         if not isinstance(text, str) or not text:
             return None
-        for block in self._streamed.get((parent, message_id), ()):
+        streamed_blocks = self._streamed.get((parent, message_id))
+        if streamed_blocks is None:  # perhaps by somebody who does not say whose they are
+            streamed_blocks = self._streamed.get((parent, None), [])
+        for block in streamed_blocks:
             if block.matched or block.piece_class is not piece_class:
                 continue
             streamed = block.text()

@@ -3,82 +3,293 @@ Take secrets out of what is shown to people: error texts, logs, recordings.
 
 The command line and the CLI's stderr may hold keys: in ``--settings`` given as
 JSON, in headers of MCP servers, in a message about a failed login. Better too
-much is hidden than too little.
+much is hidden than too little; but token counts, file names and plain prose
+stay readable. What a recording hides beyond that is in ``concealing``.
+
+Decisions taken here and nowhere else:
+
+* Secrets are found by their own form (``sk-ant-...``), by the name before them
+  (``API_KEY=...``) and by where they stand (``Bearer ...``, ``//user:...@``).
+* Secrets of the CLI's own environment are known: they are hidden wherever they turn
+  up, whatever they look like.
+* Texts may be JSON, or JSON inside JSON: quotes may have backslashes before them,
+  and a key may follow an ``\\n`` that is two characters. What was JSON stays JSON.
+* Time is in proportion to the length of the text, whatever is in it: a pattern
+  either begins with a fixed word, or ends at once when it cannot match.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, List, Sequence
+from functools import cache
+from typing import (
+    Any,
+    Callable,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Match,
+    Pattern,
+    Sequence,
+    Set,
+    Tuple,
+)
 
-__all__ = ["redact_argv", "redact_message", "redact_text"]
+__all__ = [
+    "hide_secrets",
+    "is_secret_name",
+    "known_secrets",
+    "redact_argv",
+    "redact_text",
+    "remember_secrets",
+]
 
 HIDDEN = "***"
+# What stands for something hidden, here or in a recording; hiding it again changes nothing.
+PLACEHOLDER = r"(?:\*\*\*|<[a-z-]+-\d+>)[.,:)\]}>]*\Z"
+
+Hide = Callable[[str], str]
 
 # How names of secrets end, however they are spelled: API_KEY, apiKey, X-Auth-Token.
 # The beginning of the name is not looked at: that would cost too much on a
 # line of stderr that is a megabyte long.
 SECRET = (
-    r"(?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|passw(?:or)?d|passphrase"
-    r"|credentials?|authorization|cookie)"
+    r"(?:(?:api|access|account|auth|encryption|private|secret|signing|subscription)[_-]?key"
+    r"|token|secret|passw(?:or)?d|passphrase|credentials?|authorization|cookie"
+    r"|(?-i:_(?:KEY|PASS|PWD)))"
+)
+NAMES = (
+    *("key", "token", "secret", "passw", "passphrase", "credential", "authorization", "cookie"),
+    *("_pass", "_pwd"),
 )
 
-PATTERNS = (
-    # Keys of the API, wherever they stand.
-    (re.compile(r"\bsk-ant-[\w-]+"), HIDDEN),
-    # Authorization: Bearer abc
-    (re.compile(r"\b(Bearer|Basic)(\s+)[\w.~+/=-]+", re.IGNORECASE), rf"\1\2{HIDDEN}"),
-    # "apiKey": "abc" and 'apiKey': 'abc', escaped quotes included
-    (
-        re.compile(rf"""({SECRET}\\?["']\s*:\s*)(\\?["'])(?:(?!\2)(?:\\.|.))*\2""", re.I),
-        rf"\1\2{HIDDEN}\2",
+# What is inside quotes, up to the closing one, or to the end of the line if there is none:
+# plain, in the text of JSON, and in JSON inside that, where escapes have escapes. No two of
+# the alternatives can begin alike: otherwise backslashes would take for ever.
+LAST = r"\\+(?=\n|\Z)"
+QUOTED = tuple(
+    rf"(?P<quote>{quote})(?P<secret>(?:(?!{ending})(?:[^\\\n]|{escape}|{LAST}))*)"
+    for quote, escape, ending in (
+        (r"[\"']", r"\\[^\n]", "(?P=quote)"),
+        (r"\\[\"']", r"\\\\(?:\\\\|\\[^\\\n]|[^\\\n])|\\[^\\\n]", "(?P=quote)"),
+        (r"\\{2,}[\"']", r"\\+[^\\\n]", r"(?<!\\)(?P=quote)"),
+    )
+)
+
+# The beginning of a word, also after the two characters \n in the text of JSON. The second
+# kind is for a pattern that may fail after a long run, which must not be run through again
+# from each hyphen in it.
+BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
+ALONE = r"(?:(?<![\w-])|(?<=\\[nrt]))"
+
+PEM_TEXT = r"[A-Za-z0-9+/=\s\\:,.-]"
+PEM_NAME = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+
+# Keys that are known by their form: how they begin, in small letters, and what follows.
+KEYS = (
+    ("sk-", r"sk-(?:ant-[\w-]+|(?:proj|svcacct|admin|or|lf)-[\w-]{16,}|[A-Za-z0-9]{20,})"),
+    ("ghp_ gho_ ghu_ ghs_ ghr_", r"gh[opusr]_\w{16,}"),
+    ("github_pat_ npm_ hf_ gsk_ whsec_", r"(?:github_pat|npm|hf|gsk|whsec)_\w{16,}"),
+    ("k_live_ k_test_", r"[prs]k_(?:live|test)_\w{16,}"),  # Stripe
+    ("glpat-", r"glpat-[\w-]{16,}"),
+    ("xox xapp-", r"x(?:ox[a-z]|app)-[\w-]{8,}"),  # Slack
+    ("xai-", r"xai-\w{20,}"),
+    ("pypi-", r"pypi-Ag[\w-]{16,}"),
+    ("aiza ya29. gocspx-", r"(?:AIza|ya29\.|GOCSPX-)[\w.-]{16,}"),  # Google
+    ("akia asia abia acca", r"A(?:KI|SI|BI|CC)A[A-Z0-9]{16}"),  # Amazon
+    ("sg.", r"SG\.[\w-]{16,40}\.[\w-]{16,}"),
+    (":aa", r"\d{8,10}:AA[\w-]{30,}"),  # Telegram
+    ("hooks.slack.com", r"(?<=hooks\.slack\.com/services/)[\w/]+"),
+    ("eyj", rf"{ALONE}eyJ[\w-]{{8,}}\.[\w-]{{4,}}(?:\.[\w-]*)?"),  # a JSON Web Token
+    ("-----begin", rf"-----BEGIN {PEM_NAME}{PEM_TEXT}*?(?:-----END {PEM_NAME}|(?!{PEM_TEXT}))"),
+)
+
+# Words, one of which is there if the pattern matches; the pattern; and its flags.
+Rule = Tuple[Tuple[str, ...], str, int]
+
+
+def by_form(words: str, pattern: str) -> Rule:
+    """A rule for keys of a known form; looked for only where one of *words* is."""
+    return tuple(words.split()), rf"{BEGIN}(?P<secret>{pattern})", 0
+
+
+def by_place(words: Sequence[str], pattern: str, flags: int = re.IGNORECASE) -> Rule:
+    """A rule for what stands where a secret stands; looked for only where a word is."""
+    return tuple(words), pattern, int(flags)
+
+
+# In this order. A rule is tried only if one of its words, in small letters, is in the text.
+RULES: Tuple[Rule, ...] = (
+    *(by_form(words, pattern) for words, pattern in KEYS),
+    # Authorization: Bearer abc, to the end of the header
+    by_place(
+        ["authorization"],
+        r"authorization\s*[=:]\s*(?:(?:Bearer|Basic)\s+)?(?P<secret>[^\s\"'\\][^\"'\n\\]*)",
     ),
+    by_place(["cookie"], r"cookie\s*:\s*(?P<secret>[^\s\"'\\][^\"'\n\\]*)"),
+    # Bearer abc, but not: Bearer tokens are refused
+    by_place(
+        ["bearer"],
+        BEGIN + r"B(?:earer|EARER)(?:\\?\s)+(?!(?:tokens?|auth\w*|scheme|realm|is|or|and)\b)"
+        r"(?P<secret>[\w.~+/=-]+)",
+        0,
+    ),
+    by_place(
+        ["bearer"], BEGIN + r"bearer\s+(?P<secret>(?=[a-z.~+/=-]*[0-9A-Z_])[\w.~+/=-]{8,4000})", 0
+    ),
+    by_place(["basic"], BEGIN + r"Basic\s+(?P<secret>(?=[a-z+/]*[0-9A-Z=])[\w+/=-]{8,4000})", 0),
+    # "apiKey": "abc" and password='a b c', escaped quotes included
+    *(by_place(NAMES, rf"""{SECRET}(?:\\*["'])?\s*[=:]\s*{quoted}""") for quoted in QUOTED),
     # API_KEY=abc, --api-key=abc, api-key: abc
-    (
-        re.compile(
-            rf"({SECRET}\s*[=:]\s*)(\\*[\"'])?(?!(?:Bearer|Basic)\s)[^\s\"',;&\\]+",
-            re.IGNORECASE,
-        ),
-        rf"\1\2{HIDDEN}",
+    by_place(NAMES, rf"""{SECRET}\s*[=:]\s*(?!(?:Bearer|Basic)\s)(?P<secret>[^\s\"',;&\\]+)"""),
+    # --password abc
+    by_place(NAMES, rf"""--[\w-]{{0,40}}{SECRET}\s+(?!-)(?P<secret>[^\s\"',;&\\]+)"""),
+    # curl -u user:abc
+    by_place(
+        ["-u ", "--user"],
+        r"""(?:(?<!\S)|(?<=\\[nrt]))-(?:u|-user)[\s=]+["']?[^\s:"'/]+:(?!\d)(?P<secret>[^\s"'\\]+)""",
     ),
     # https://user:password@host
-    (re.compile(r"(://[^\s/:@]+:)[^\s/@]+@"), rf"\1{HIDDEN}@"),
+    by_place(["://"], r"""://[^\s/:@"']*:(?P<secret>[^\s/@"'\\]+)@"""),
+    by_place(["sig="], r"[?&]sig=(?P<secret>[\w%+/=-]{16,})"),
 )
 
-SECRET_NAME = re.compile(rf"{SECRET}$", re.IGNORECASE)
+SECRET_NAME = rf"{SECRET}\Z"
+
+# "env": {"ANY": "abc"}: variables and headers may be secret whatever they are called.
 HOLDERS = ("env", "headers", "environment")
+HOLDER = rf"""["'](?:{"|".join(HOLDERS)})\\*["']\s*:\s*\{{[^{{}}]*"""
+HELD = tuple(rf":\s*{quoted}" for quoted in QUOTED)
+
+# Code and prose, not secrets: token: str, password = get_password(), API_KEY=$API_KEY
+HARMLESS = (
+    r"(?:none|null|nil|true|false|undefined|str|string|bytes|int|bool|boolean|any|object|optional"
+    r"|required|missing|invalid|expired|unknown|\$\{?[A-Z_][A-Z0-9_]*\}?|<[a-z][a-z _-]*>)"
+    r"[.)\]}>]*\Z|[A-Za-z_][A-Za-z_.]*\(|(?:os\.environ|process\.env|self\.)"
+)
+
+# Whether a variable's value is a secret that must not turn up anywhere.
+SECRET_VARIABLE = r"(?:key|token|secret|pass|passwd|password|passphrase|auth)\Z"
+# A known value that is shorter may be a word like any other.
+SHORTEST_SECRET = 8
+DEEPEST = 200
 
 # Their values may be JSON with secrets in places that no pattern knows.
 FLAGS_WITH_JSON = ("--settings", "--mcp-config", "--managed-settings", "--agents")
-SECRET_FLAG = re.compile(rf"--?[\w.-]*{SECRET}", re.IGNORECASE)
+SECRET_FLAG = rf"--?[\w.-]*{SECRET}"
+
+
+@cache
+def compiled(pattern: str, flags: int = int(re.IGNORECASE)) -> Pattern[str]:
+    """A pattern, when it is needed: all of them take longer than a client to start."""
+    return re.compile(pattern, flags)
+
+
+# Variables of the CLIs that were started: those not looked at yet, and the secrets found.
+VARIABLES: Set[Tuple[str, str]] = set()
+KNOWN: Set[str] = set()
+
+
+def remember_secrets(environment: Mapping[str, str]) -> None:
+    """Hide the secrets of these variables from now on. Costs next to nothing until needed."""
+    VARIABLES.update(environment.items())
 
 
 def redact_text(text: str) -> str:
     """*text* without the secrets in it, for example a line of stderr."""
-    for pattern, replacement in PATTERNS:
-        text = pattern.sub(replacement, text)
+    while VARIABLES:
+        KNOWN.update(known_secrets(dict([VARIABLES.pop()])))
+    return hide_known(hide_secrets(text, stars), KNOWN.copy(), stars)
+
+
+def hide_known(text: str, secrets: Iterable[str], hide: Hide) -> str:
+    """*text* without *secrets*. After the patterns: what they find may be longer."""
+    # Long ones first: one may be part of another.
+    for secret in sorted(secrets, key=lambda each: (-len(each), each)):
+        if secret in text:
+            text = text.replace(secret, hide(secret))
     return text
 
 
-def redact_message(value: Any) -> Any:
-    """A copy of a JSON value without the secrets in it, by the names and by the texts."""
-    if isinstance(value, str):
-        return redact_text(value)
-    if isinstance(value, dict):
-        return {key: redact_field(str(key), item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [redact_message(item) for item in value]
-    return value
+def stars(secret: str) -> str:
+    """What is shown instead of a secret."""
+    del secret
+    return HIDDEN
 
 
-def redact_field(key: str, value: Any) -> Any:
-    """The value of one field of a JSON object, as far as it can be shown."""
-    if key.lower() in HOLDERS and isinstance(value, dict):
-        # Variables and headers may be secret whatever they are called.
-        return dict.fromkeys(value, HIDDEN)
-    if isinstance(value, str) and SECRET_NAME.search(key):
-        return HIDDEN
-    return redact_message(value)
+def hide_secrets(text: str, hide: Hide) -> str:
+    """*text*, each secret in it replaced by what *hide* makes of it."""
+
+    def replace(found: Match[str]) -> str:
+        secret = found["secret"]
+        if not secret or compiled(HARMLESS).match(secret) or is_placeholder(secret):
+            return found[0]
+        begin, end = found.span("secret")
+        start = found.start()
+        return found[0][: begin - start] + hide(secret) + found[0][end - start :]
+
+    def replace_all(found: Match[str]) -> str:
+        inside = found[0]
+        for held in HELD:
+            inside = compiled(held, 0).sub(replace, inside)
+        return inside
+
+    lowered = text.lower()
+    for words, pattern, flags in RULES:
+        for word in words:
+            if word in lowered:
+                text = compiled(pattern, flags).sub(replace, text)
+                break
+    if '"env' in lowered or "'env" in lowered or "headers" in lowered:
+        text = compiled(HOLDER).sub(replace_all, text)
+    return text
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a field, a variable or a flag of this name holds a secret."""
+    return compiled(SECRET_NAME).search(name) is not None
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether *text* stands for something that was hidden."""
+    return compiled(PLACEHOLDER, 0).match(text) is not None
+
+
+def known_secrets(environment: Mapping[str, str], configurations: Iterable[Any] = ()) -> Set[str]:
+    """Values that are secrets by the names of their variables, headers and fields."""
+    found = set(named_secrets(environment))
+    for configuration in configurations:
+        found.update(secrets_in(configuration, 0))
+    return {each for each in found if len(each) >= SHORTEST_SECRET and not is_ordinary(each)}
+
+
+def is_ordinary(value: str) -> bool:
+    """Whether this may stand anywhere: a path to a secret, or a word as a password."""
+    is_path = value.startswith(("/", "~", "./")) or value[1:3] == ":\\"
+    return is_path or (value.isalpha() and value.islower() and len(value) < 2 * SHORTEST_SECRET)
+
+
+def named_secrets(values: Mapping[str, Any]) -> Iterator[str]:
+    """The values, of variables or headers, that are secrets by their names."""
+    for name, value in values.items():
+        if isinstance(value, str) and (
+            compiled(SECRET_VARIABLE).search(str(name)) or is_secret_name(name)
+        ):
+            yield value
+            yield from value.split()[1:]  # "Bearer abc" is also a secret without its first word
+
+
+def secrets_in(value: Any, depth: int) -> Iterator[str]:
+    """The same, anywhere in *value*."""
+    if depth > DEEPEST:
+        return
+    if isinstance(value, Mapping):
+        yield from named_secrets(value)
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from secrets_in(item, depth + 1)
 
 
 def redact_argv(argv: Sequence[str]) -> List[str]:
@@ -99,7 +310,7 @@ def redact_argv(argv: Sequence[str]) -> List[str]:
 
 def redact_value(flag: str, value: str) -> str:
     """The value of *flag*, as far as it can be shown."""
-    if SECRET_FLAG.fullmatch(flag):
+    if flag and compiled(SECRET_FLAG).fullmatch(flag):
         return HIDDEN
     if flag in FLAGS_WITH_JSON and value.lstrip().startswith(("{", "[")):
         return HIDDEN

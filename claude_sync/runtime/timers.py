@@ -19,6 +19,8 @@ from ..log import logger
 
 __all__ = ["Timer", "Timers"]
 
+# Fewer than this are not worth a look at how many of them were cancelled.
+FEW = 64
 # More than anybody waits, and less than the system can be asked to.
 LONGEST_DELAY = 1e7
 
@@ -35,6 +37,10 @@ class Timer:
         """Do not call it any more; harmless afterwards."""
         self._callback = None
 
+    def is_cancelled(self) -> bool:
+        """Whether there is nothing to call any more."""
+        return self._callback is None
+
     def fire(self) -> None:
         """Call it, once."""
         callback, self._callback = self._callback, None
@@ -49,6 +55,8 @@ class Timers:
         self._owner = owner
         self._lock = threading.Lock()  # guards everything but _urgent
         self._heap: List[Tuple[float, int, Timer]] = []
+        # With so many deadlines, those that were cancelled are taken out.
+        self._look_at = FEW
         self._count = 0
         self._thread: Optional[threading.Thread] = None
         self._stopped = False
@@ -79,6 +87,8 @@ class Timers:
             self._count += 1
             due = time.monotonic() + min(delay, LONGEST_DELAY)
             heapq.heappush(self._heap, (due, self._count, timer))
+            if len(self._heap) > self._look_at:
+                self._forget_cancelled_locked()
         self.start()
         self._woken.put(None)
         return timer
@@ -99,6 +109,16 @@ class Timers:
     def thread(self) -> Optional[threading.Thread]:
         """The thread, if it was started."""
         return self._thread
+
+    def _forget_cancelled_locked(self) -> None:
+        """
+        A question with a timeout of an hour leaves a deadline behind that is an hour away.
+
+        Looked at again when there are twice as many: each is looked at twice, on average.
+        """
+        self._heap = [entry for entry in self._heap if not entry[2].is_cancelled()]
+        heapq.heapify(self._heap)
+        self._look_at = max(FEW, 2 * len(self._heap))
 
     def _run(self) -> None:
         while not self._stopped:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_sync.pieces import Text, Thinking
-from claude_sync.protocol.streaming import MESSAGES_REMEMBERED, Assembler
+from claude_sync.protocol.streaming import AGENTS_REMEMBERED, MESSAGES_REMEMBERED, Assembler
 
 
 def event(parent=None, **fields):
@@ -276,3 +276,67 @@ def test_whatever_is_streamed_every_character_comes_once(texts, complete, lost):
     if complete:
         messages.append(whole("".join(texts)))
     assert "".join(feed(Assembler(), *messages)) == "".join(texts)
+
+
+class TestNamelessStreams:
+    """Deltas without any message_start or block around them."""
+
+    def test_nothing_comes_twice(self):
+        """The complete message that follows is theirs, whatever it is called."""
+        assembler = Assembler()
+        pieces = feed(assembler, delta("Hel"), delta("lo"), whole("Hello!", message_id="m1"))
+        assert [str(piece) for piece in pieces] == ["Hel", "lo", "!"]
+
+    def test_the_next_message_begins_anew(self):
+        """Its first delta does not continue the block of the message before."""
+        assembler = Assembler()
+        feed(assembler, delta("One"), whole("One", message_id="m1"))
+        pieces = feed(assembler, delta("Two"), whole("Two", message_id="m2"))
+        assert [(str(piece), piece.snapshot) for piece in pieces] == [("Two", "Two")]
+
+    def test_a_block_whose_message_is_still_to_come_goes_on(self):
+        """One line may complete one block of several."""
+        assembler = Assembler()
+        feed(assembler, thought("Hm", 0), delta("Well", 1))
+        thinking = {"content": [{"type": "thinking", "thinking": "Hm"}], "id": "m1"}
+        assert feed(assembler, {"type": "assistant", "message": thinking}) == []
+        pieces = feed(assembler, delta(", yes", 1), whole("Well, yes", message_id="m1"))
+        assert [piece.snapshot for piece in pieces] == ["Well, yes"]
+
+
+class TestManyAgents:
+    """What is kept of subagents has a limit; the main conversation is not forgotten."""
+
+    def test_only_the_last_agents_are_remembered(self):
+        """Their names, the messages they were at, and blocks that they never ended."""
+        assembler = Assembler()
+        feed(assembler, start("main"), block(), delta("Hel"))
+        for number in range(3 * AGENTS_REMEMBERED):
+            parent = f"tool {number}"
+            assembler.name_agent(parent, f"agent {number}")
+            feed(assembler, start(f"m{number}", parent), delta("x", 0, parent))
+        assert len(assembler._agents) == AGENTS_REMEMBERED
+        assert len(assembler._message_ids) == AGENTS_REMEMBERED
+        assert len(assembler._open) <= AGENTS_REMEMBERED
+        assert len(assembler._streamed) <= MESSAGES_REMEMBERED
+        (piece,) = feed(assembler, delta("lo"))
+        assert piece.message_id == "main"
+        (piece,) = feed(assembler, delta("y", 1, parent))
+        assert (piece.agent, piece.message_id) == (f"agent {number}", f"m{number}")
+
+    def test_an_agent_that_is_mentioned_again_stays(self):
+        """Those that were mentioned last are the last to be forgotten."""
+        assembler = Assembler()
+        for number in range(3 * AGENTS_REMEMBERED):
+            assembler.name_agent("tool", "the first")
+            assembler.name_agent(f"tool {number}", "another")
+        (piece,) = feed(assembler, delta("x", 0, "tool"))
+        assert piece.agent == "the first"
+
+    def test_blocks_without_a_message_have_a_limit(self):
+        """However many somebody begins who never says what they belong to."""
+        assembler = Assembler()
+        for number in range(3 * AGENTS_REMEMBERED):
+            feed(assembler, delta("x", 0, f"tool {number}"))
+        assert len(assembler._open) == AGENTS_REMEMBERED
+        assert len(assembler._streamed) == MESSAGES_REMEMBERED

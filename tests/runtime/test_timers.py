@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from claude_sync.runtime.timers import Timer, Timers
+from claude_sync.runtime.timers import FEW, Timer, Timers
 
 PATIENCE = 10
 NEVER = 3600
@@ -101,3 +101,22 @@ def test_a_callback_may_set_the_next_deadline(timers):
     heard = queue.Queue()
     timers.after(0, lambda: timers.after(0, lambda: heard.put("second")))
     assert heard.get(timeout=PATIENCE) == "second"
+
+
+def test_cancelled_deadlines_do_not_pile_up(timers):
+    """Thousands of questions with a timeout of an hour leave next to nothing behind."""
+    for _ in range(1000):
+        timers.after(NEVER, lambda: None).cancel()
+    assert len(timers._heap) <= FEW + 1
+
+
+def test_deadlines_that_stand_are_kept(timers):
+    """However many others are cancelled, each that is not is there, the next one first."""
+    heard = queue.Queue()
+    standing = [timers.after(NEVER, lambda: None) for _ in range(3 * FEW)]
+    for _ in range(10 * FEW):
+        timers.after(NEVER, lambda: None).cancel()
+    assert len(timers._heap) <= 2 * len(standing) + 1
+    assert {entry[2] for entry in timers._heap} >= set(standing)
+    timers.after(0, lambda: heard.put("due"))
+    assert heard.get(timeout=PATIENCE) == "due"

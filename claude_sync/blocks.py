@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import binascii
 import dataclasses
-from typing import Any, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple, Union
 
 from .wire_fields import Raw, raw_field, text_of
+
+if TYPE_CHECKING:
+    from .images import Image
 
 __all__ = [
     "Block",
@@ -136,11 +139,11 @@ class ToolResult(Block):
         return join_texts(self.content or (), "\n")
 
     @property
-    def images(self) -> Tuple[ImageBlock, ...]:
-        """The images in it."""
+    def images(self) -> Tuple[Image, ...]:
+        """The images in it, to look at, to save, or to attach to the next question."""
         if not self.content or isinstance(self.content, str):
             return ()
-        return tuple(block for block in self.content if isinstance(block, ImageBlock))
+        return tuple(block.image for block in self.content if isinstance(block, ImageBlock))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,6 +172,13 @@ class ImageBlock(Block):
     data: str = dataclasses.field(default="", repr=False)
     url: Optional[str] = None
     raw: Raw = raw_field()
+
+    @property
+    def image(self) -> Image:
+        """The same as an :class:`Image`, which can be saved, shown and attached."""
+        from .images import received_image
+
+        return received_image(self.media_type, self.data, self.url)
 
     @property
     def bytes(self) -> Optional[bytes]:

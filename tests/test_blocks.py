@@ -22,6 +22,7 @@ from claude_sync.blocks import (
     UnknownBlock,
     join_texts,
 )
+from claude_sync.images import Image
 
 PIXEL = b"GIF89a not really"
 
@@ -78,9 +79,13 @@ def test_the_text_of_a_result_is_its_text():
 
 
 def test_the_images_of_a_result_are_its_images():
-    """Images are found among the blocks; a text has none."""
-    image = picture()
-    assert ToolResult("t", (TextBlock("a"), image)).images == (image,)
+    """They are found among the blocks, to be saved and attached; a text has none."""
+    first, second = picture(), ImageBlock("", url="https://example.org/a.png")
+    images = ToolResult("t", (first, TextBlock("a"), second)).images
+    assert all(isinstance(image, Image) for image in images)
+    assert images == (first.image, second.image)
+    assert [image.url for image in images] == [None, "https://example.org/a.png"]
+    assert images[0].data == PIXEL
     assert ToolResult("t", "out").images == ()
     assert ToolResult("t", None).images == ()
 
@@ -88,6 +93,7 @@ def test_the_images_of_a_result_are_its_images():
 def test_an_image_gives_its_bytes():
     """The file inside an image block is decoded when asked for."""
     assert picture().bytes == PIXEL
+    assert (picture().image.data, picture().image.media_type) == (PIXEL, "image/gif")
 
 
 def test_an_image_without_good_data_gives_none():

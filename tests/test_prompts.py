@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import base64
+import io
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from image_samples import PDF, PNG
 
-from claude_sync import prompts
+import claude_sync
 from claude_sync.answers import Answer
 from claude_sync.errors import UsageError
-from claude_sync.prompts import user_message
+from claude_sync.prompts import read_once, user_message
 
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
-JPEG = b"\xff\xd8\xff\xe0" + b"\0" * 8
-GIF87 = b"GIF87a" + b"\0" * 8
-GIF89 = b"GIF89a" + b"\0" * 8
-WEBP = b"RIFF\x10\0\0\0WEBPVP8 "
-PDF = b"%PDF-1.7\n%\xe2\xe3\n"
+ROOT = Path(claude_sync.__file__).parent.parent
 
 
 def content(prompt, attach=()):
@@ -72,117 +70,67 @@ def test_what_is_no_prompt_is_refused(prompt, text):
         user_message(prompt)
 
 
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        (PNG, "image/png"),
-        (JPEG, "image/jpeg"),
-        (GIF87, "image/gif"),
-        (GIF89, "image/gif"),
-        (WEBP, "image/webp"),
-    ],
-)
-@pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview])
-def test_an_image_is_known_by_its_content(data, kind, wrap):
-    """The bytes of an image become an image block before the text."""
-    source = {"type": "base64", "media_type": kind, "data": base64.b64encode(data).decode()}
-    assert content("what is it?", [wrap(data)]) == [
-        {"type": "image", "source": source},
-        {"type": "text", "text": "what is it?"},
-    ]
-
-
-def test_the_name_of_a_file_does_not_decide(tmp_path):
-    """A PNG that is called .txt is an image."""
-    path = tmp_path / "picture.txt"
-    path.write_bytes(PNG)
-    (image, _) = content("what is it?", [path])
-    assert image["source"]["media_type"] == "image/png"
-
-
-@pytest.mark.parametrize("as_given", [str, Path])
-def test_a_pdf_keeps_its_name(tmp_path, as_given):
-    """A PDF file becomes a document with the name of the file as its title."""
-    path = tmp_path / "paper.pdf"
-    path.write_bytes(PDF)
-    (document, _) = content("summarize", [as_given(path)])
-    assert document["type"] == "document"
-    assert document["title"] == "paper.pdf"
-    assert base64.b64decode(document["source"]["data"]) == PDF
-
-
-def test_a_text_file_becomes_a_document(tmp_path):
-    """A text is sent as text, without its byte order mark."""
-    path = tmp_path / "notes.py"
-    path.write_bytes(b"\xef\xbb\xbfprint('\xc3\xa4')\n")
-    (document, _) = content("review", [path])
-    assert document == {
-        "type": "document",
-        "source": {"type": "text", "media_type": "text/plain", "data": "print('ä')\n"},
-        "title": "notes.py",
-    }
-
-
 def test_attachments_come_first_and_in_order():
-    """Several attachments keep their order, before blocks as before a text."""
+    """Before blocks as before a text."""
     block = {"type": "text", "text": "compare"}
-    kinds = [each["type"] for each in content([block], [PDF, PNG, b"a text"])]
-    assert kinds == ["document", "image", "document", "text"]
+    for prompt in ("compare", [block]):
+        blocks = content(prompt, [PDF, PNG, b"a text"])
+        assert [each["type"] for each in blocks] == ["document", "image", "document", "text"]
+        assert blocks[-1] == block
 
 
-@pytest.mark.parametrize("attach", ["a.png", b"data", Path("a.png")])
-def test_a_single_attachment_is_not_a_list(attach):
-    """Forgetting the brackets is told, not taken as letters of a name."""
+def test_no_attachments_leave_a_text():
+    """An empty list, or None, attaches nothing."""
+    assert content("hi", []) == content("hi", None) == "hi"
+
+
+def test_what_cannot_be_attached_is_refused():
+    """The brackets forgotten, a missing file."""
     with pytest.raises(UsageError, match=r"attach=\[\.\.\.\]"):
-        user_message("hi", attach)
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        (b"", "is empty"),
-        (b"\x7fELF\x02\x01\xff", "cannot read"),
-        (b"a\0b", "cannot read"),
-    ],
-)
-def test_what_claude_cannot_read_is_refused(data, text):
-    """Empty and binary attachments are refused before anything is sent."""
-    with pytest.raises(UsageError, match=text):
-        user_message("hi", [data])
-
-
-def test_a_missing_file_is_told_by_its_path(tmp_path):
-    """A path that does not exist is a UsageError with the path and the reason."""
-    with pytest.raises(UsageError, match=r"gone\.png.*No such file") as caught:
-        user_message("hi", [tmp_path / "gone.png"])
-    assert isinstance(caught.value.__cause__, FileNotFoundError)
-
-
-def test_a_folder_cannot_be_attached(tmp_path):
-    """A folder is a UsageError too."""
-    with pytest.raises(UsageError, match="cannot attach"):
-        user_message("hi", [tmp_path])
-
-
-def test_something_else_cannot_be_attached():
-    """Neither a path nor bytes: the error names the type."""
-    with pytest.raises(UsageError, match="cannot attach int"):
-        user_message("hi", [3])
-
-
-@pytest.mark.parametrize(
-    ("limit", "data"),
-    [("LARGEST_IMAGE", PNG), ("LARGEST_DOCUMENT", PDF), ("LARGEST_TEXT", b"some text")],
-)
-def test_what_is_too_large_is_refused(monkeypatch, limit, data):
-    """What the service would refuse after the upload is refused before it."""
-    monkeypatch.setattr(prompts, limit, len(data))
-    content("hi", [data])
-    with pytest.raises(UsageError, match="Make it smaller"):
-        content("hi", [data + b"x"])
+        user_message("hi", "a.png")
+    with pytest.raises(UsageError, match="No such file"):
+        user_message("hi", ["gone.png"])
 
 
 def test_a_prompt_with_attachments_may_not_be_blank():
-    """An image alone asks nothing either."""
+    """An image alone asks nothing either, and nothing is read for it."""
+    file = io.BytesIO(PNG)
+    for prompt in (" ", [], 3):
+        with pytest.raises(UsageError):
+            user_message(prompt, [file])
+    assert file.tell() == 0
+
+
+def test_questions_without_attachments_load_nothing_for_them():
+    """Most are like that."""
+    code = (
+        "import sys, claude_sync.prompts as prompts; prompts.user_message('hi'); "
+        "print(*[name for name in sys.modules if 'attachment' in name or 'image' in name])"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert printed.stdout.split() == []
+
+
+def test_what_can_be_read_once_is_kept():
+    """An open file and a generator give the same message as often as it is made."""
+    block = {"type": "text", "text": "hi"}
+    for prompt, attach in (
+        ("hi", [io.BytesIO(PNG)]),
+        ("hi", iter([PNG])),
+        ((each for each in [block]), [io.BytesIO(PNG)]),
+    ):
+        kept = read_once(prompt, attach)
+        first = user_message(*kept)
+        assert first == user_message(*kept)
+        assert first["message"]["content"] == [*content("x", [PNG])[:-1], block]
+
+
+def test_what_can_be_read_again_stays_as_it_is():
+    """A question without attachments is not touched."""
+    question = Answer("hi")
+    kept = read_once(question, ())
+    assert kept == ("hi", ()) and kept[0] is question
     with pytest.raises(UsageError, match="blank"):
-        user_message(" ", [PNG])
+        read_once(" ", ())

@@ -398,7 +398,7 @@ def test_images_are_returned():
 
 def lambda_image():
     """An image."""
-    return Image(b"GIF89a")
+    return Image(bytes.fromhex("474946383961010001000000002c00000000010001000002024401003b"))
 
 
 class Mute(Exception):

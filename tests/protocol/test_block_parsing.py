@@ -160,7 +160,7 @@ def test_images_in_a_result_are_typed():
     text = {"type": "text", "text": "a"}
     result = one({"type": "tool_result", "tool_use_id": "t1", "content": [text, image]})
     assert result.text == "a"
-    assert result.images == (ImageBlock("image/png", "AA"),)
+    assert result.images == (ImageBlock("image/png", "AA").image,)
 
 
 @pytest.mark.parametrize("kind", ["tool_result", "search_result"])

@@ -33,6 +33,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+import session_list  # noqa: E402
 from stand_in_script import serve  # noqa: E402
 from table import Row, print_table  # noqa: E402
 
@@ -103,6 +104,8 @@ class Benchmark:
             self.requests,
             self.latencies,
             self.large_messages,
+            self.long_sessions,
+            self.session_lists,
             self.cold_scripts,
         ):
             if self.only in measure.__name__:
@@ -186,6 +189,17 @@ class Benchmark:
             }
             yield Row(title, unit, values, scale)
 
+    def long_sessions(self):
+        """The memory of a session that goes on: early, and after ten times as many turns."""
+        count = 500 if self.quick else 2000
+        figures = self.all_sides("everyday", count, self.repetitions(3, 1))
+        for place, turns in enumerate([count // 10, count]):
+            values = {
+                side: statistics.median([figure[place] for figure in each])
+                for side, each in figures.items()
+            }
+            yield Row(f"memory after {turns:,} turns", "MiB", values, 1 / 2**20)
+
     def all_sides(self, task, count, repetitions):
         """The figures of each side, measured in turns."""
         programs = {side: PROGRAMS[side] for side in self.sides}
@@ -196,6 +210,25 @@ class Benchmark:
                 printed = self.python(str(HERE / program), task, self.cli, str(count))
                 figures[side].append(json.loads(printed))
         return figures
+
+    # What needs no CLI.
+
+    def session_lists(self):
+        """A list of a thousand saved conversations."""
+        count = 1000
+        config = self.folder / "config"
+        session_list.save(config, count)
+        environment = {**self.environment, "CLAUDE_CONFIG_DIR": str(config)}
+        seconds = {side: [] for side in self.sides}
+        for _ in self.repetitions(7, 3):
+            for side in self.sides:
+                source = session_list.LISTING[side]
+                printed = self.python("-c", source, environment=environment).split()
+                if int(printed[1]) != count:
+                    raise AssertionError(f"{PACKAGES[side]} listed {printed[1]} sessions")
+                seconds[side].append(float(printed[0]))
+        medians = {side: statistics.median(each) for side, each in seconds.items()}
+        yield Row(f"list {count:,} saved sessions", "ms", medians, 1e3)
 
     # What the real CLI measures.
 

@@ -9,8 +9,9 @@ The prompt says what is wanted::
     large 67108864          one message of so many characters, with the time it left
     permissions 1000        so many requests for permission, one after the other
     calls 1000              so many calls of a tool, one after the other
+    everyday                a turn as it often is: words, a permission, a tool, more words
 
-The last two answer with how long each of them took, in seconds, as JSON.
+Those for permissions and calls answer with how long each of them took, in seconds, as JSON.
 """
 
 from __future__ import annotations
@@ -101,6 +102,18 @@ def calls(cli, user, count):
     return timed(call, count)
 
 
+def everyday(cli, user, count):
+    """Speak, ask for permission, use a tool, speak."""
+    del count
+    use = builders.tool_use("Bash", {"command": "ls"}, builders.new_uuid())
+    cli.begin_turn(user)
+    cli.speak(PIECE * 5)
+    cli.say(builders.assistant(use, builders.new_uuid()))
+    cli.expect_reply(cli.ask_permission("Bash", {"command": "ls"}, tool_use_id=use["id"]))
+    cli.say(builders.user([builders.tool_result(use["id"], PIECE * 20)]))
+    cli.speak(PIECE * 10)
+
+
 def ask_server(cli, message):
     """Send a message to the server inside the client's process; its answer."""
     request = cli.call_server(SERVER, {"jsonrpc": "2.0", **message})
@@ -136,4 +149,5 @@ TASKS = {
     "large": large,
     "permissions": permissions,
     "calls": calls,
+    "everyday": everyday,
 }

@@ -37,6 +37,11 @@ def seconds_since(sent):
     return (time.monotonic_ns() - int(sent)) / 1e9
 
 
+def is_early(number, count):
+    """Whether turn *number* of *count* is the one after which everything is warm."""
+    return number == count // 10
+
+
 def memory(field):
     """VmRSS (now) or VmHWM (at most, so far) of this process, in bytes; 0 if unknown."""
     try:

@@ -84,6 +84,18 @@ def permissions(cli, count):
         return json.loads(client.ask(f"permissions {count}"))
 
 
+def everyday(cli, count):
+    """Memory after a tenth of *count* everyday turns, and after all."""
+    sizes = []
+    with open_client(cli, on_permission=lambda request: request.allow()) as client:
+        client.on_text(len)
+        for number in range(count):
+            client.ask("everyday")
+            if tasks.is_early(number, count):
+                sizes.append(tasks.memory("VmRSS"))
+        return [*sizes, tasks.memory("VmRSS")]
+
+
 def calls(cli, count):
     """Seconds of each of *count* calls of a tool, measured by the stand-in."""
 

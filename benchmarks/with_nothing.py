@@ -120,6 +120,20 @@ def large(cli, count):
     return [delays[0], tasks.memory("VmHWM") - before]
 
 
+def everyday(cli, count):
+    """Memory after a tenth of *count* everyday turns, and after all."""
+    sizes = []
+    with Pipe(cli) as pipe:
+        for number in range(count):
+            for message in pipe.ask("everyday"):
+                if message["type"] == "control_request":
+                    asked = message["request"]
+                    pipe.answer(message, {"behavior": "allow", "updatedInput": asked["input"]})
+            if tasks.is_early(number, count):
+                sizes.append(tasks.memory("VmRSS"))
+    return [*sizes, tasks.memory("VmRSS")]
+
+
 def permissions(cli, count):
     """Seconds of each of *count* requests for permission, measured by the stand-in."""
     with Pipe(cli) as pipe:

@@ -57,6 +57,18 @@ async def receive_turns(client, count):
     return durations
 
 
+async def receive_everyday(client, count):
+    """Ask and wait, again and again; memory after a tenth of it, and after all."""
+    sizes = []
+    for number in range(count):
+        await client.query("everyday")
+        async for _message in client.receive_response():
+            pass
+        if tasks.is_early(number, count):
+            sizes.append(tasks.memory("VmRSS"))
+    return [*sizes, tasks.memory("VmRSS")]
+
+
 async def receive_paced(client, count):
     """Take every delta and look at the clock."""
     delays = []
@@ -118,6 +130,11 @@ def calls(cli, count):
     """Seconds of each of *count* calls of a tool, measured by the stand-in."""
     servers = {tasks.SERVER: create_sdk_mcp_server(tasks.SERVER, tools=[add])}
     return run_with_client(receive_figures, cli, f"calls {count}", mcp_servers=servers)
+
+
+def everyday(cli, count):
+    """Memory after a tenth of *count* everyday turns, and after all."""
+    return run_with_client(receive_everyday, cli, count, can_use_tool=allow)
 
 
 def turns(cli, count):

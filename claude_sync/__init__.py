@@ -42,12 +42,13 @@ from .errors import __all__ as _errors
 from .events import Closed, HandlerError, Info, InterruptReceipt
 from .options import Options
 from .pieces import Text, Thinking
-from .protocol.costs import Usage
+from .protocol.costs import ModelUsage, Usage
 from .runtime.transport import Transport
 
 if TYPE_CHECKING:
     from . import hooks as hooks
     from . import policies as policies
+    from . import sessions as sessions
     from .blocks import (
         DocumentBlock,
         ImageBlock,
@@ -63,10 +64,15 @@ if TYPE_CHECKING:
         ToolUse,
         UnknownBlock,
     )
+    from .envelope_messages import *  # noqa: F403
     from .hook_events import HookEvent
     from .messages import *  # noqa: F403
     from .permissions import LATER, Decision, PermissionRequest, Questions
+    from .protocol.agent_usage import AgentUsage
     from .questions import Question, QuestionOption
+    from .replies import *  # noqa: F403
+    from .session_files import SessionNotFound
+    from .session_info import SessionInfo
     from .system_messages import *  # noqa: F403
     from .task_messages import *  # noqa: F403
     from .tool_results import Image
@@ -75,11 +81,14 @@ if TYPE_CHECKING:
 # What the CLI says has many classes, which take longer to load than all the rest; they
 # are loaded when a name is asked for, or while a CLI starts.
 _LATER = {
+    "protocol.agent_usage": ("AgentUsage",),
     "permissions": ("LATER", "Decision", "PermissionRequest", "Questions"),
     "questions": ("Question", "QuestionOption"),
     "hook_events": ("HookEvent",),
     "tools": ("Tool", "ToolContext", "ToolError", "tool"),
     "tool_results": ("Image",),
+    "session_files": ("SessionNotFound",),
+    "session_info": ("SessionInfo",),
     "blocks": (
         "DocumentBlock",
         "ImageBlock",
@@ -146,6 +155,41 @@ _LATER = {
         "VcsStateChanged",
         "WorkerShuttingDown",
     ),
+    "envelope_messages": (
+        "CallbackRequest",
+        "CallbackResponse",
+        "Envelope",
+        "QueryCall",
+        "QueryResult",
+        "SdkMessage",
+        "SessionCreate",
+        "SessionCreated",
+        "SessionInterrupt",
+        "SessionInterrupted",
+        "SessionKill",
+        "SessionKilled",
+        "SessionSend",
+    ),
+    "replies": (
+        "AccountInfo",
+        "Acknowledgement",
+        "CommandInfo",
+        "ContextCategory",
+        "ContextUsage",
+        "ControlReply",
+        "McpServer",
+        "McpServersChange",
+        "McpStatus",
+        "ModelChange",
+        "ModelInfo",
+        "PermissionModeChange",
+        "RewindReport",
+        "SettingsReport",
+        "SettingsSource",
+        "SideAnswer",
+        "TasksMoved",
+        "UsageReport",
+    ),
     "task_messages": (
         "BackgroundTasksChanged",
         "Task",
@@ -158,10 +202,11 @@ _LATER = {
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}
 # Modules that are used by their names: claude_sync.hooks.block(...).
-_MODULES = ("hooks", "policies")
+_MODULES = ("hooks", "policies", "sessions")
 
 __all__ = [
     "LATER",
+    "AgentUsage",
     "Answer",
     "Client",
     "Closed",
@@ -175,6 +220,7 @@ __all__ = [
     "InterruptReceipt",
     "McpToolResult",
     "McpToolUse",
+    "ModelUsage",
     "Options",
     "PermissionRequest",
     "Question",
@@ -184,6 +230,8 @@ __all__ = [
     "SearchResultBlock",
     "ServerToolResult",
     "ServerToolUse",
+    "SessionInfo",
+    "SessionNotFound",
     "Text",
     "TextBlock",
     "Thinking",
@@ -202,7 +250,9 @@ __all__ = [
     "tool",
     *_errors,
     *_MODULES,
+    *_LATER["envelope_messages"],
     *_LATER["messages"],
+    *_LATER["replies"],
     *_LATER["system_messages"],
     *_LATER["task_messages"],
 ]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from concurrent.futures import Future, InvalidStateError
-from concurrent.futures._base import CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED
+from concurrent.futures._base import CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED, RUNNING
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -30,25 +30,30 @@ from typing import (
     cast,
 )
 
+from .accounts import Account
 from .errors import UsageError
 from .pieces import Piece, Text, Thinking
-from .protocol.costs import Usage
 from .protocol.outcomes import INTERRUPTED_TEXT, command_output
 
 if TYPE_CHECKING:
     from .blocks import ToolResult, ToolUse
     from .messages import Result
+    from .protocol.costs import Charge
     from .protocol.turns import Entry
+    from .returns import Form
     from .runtime.engine import Engine
     from .runtime.timers import Timer
 
-__all__ = ["Answer", "Turn"]
+__all__ = ["FINISHED", "RUNNING", "Answer", "Turn"]
+
+# How the CLI reminds a model that has to give data and does not.
+INSISTS = "MUST call the StructuredOutput tool"
 
 # The states in which a future is done.
 OVER = (FINISHED, CANCELLED, CANCELLED_AND_NOTIFIED)
 
 
-class Answer(str):
+class Answer(Account, str):
     """
     What Claude answered. It prints, splits and compares like any string.
 
@@ -61,9 +66,10 @@ class Answer(str):
         thinking: What Claude thought aloud.
         cost_usd: What this turn cost, as the CLI reports it.
         total_cost_usd: What this client has cost so far.
-        usage: Token counts of this turn.
-        model_usage: The CLI's running totals by model.
+        usage, model_usage, agent_usage: Tokens of this turn; by model; by subagent.
+        context_tokens: How full the context was at the last request; None where not told.
         duration_ms, num_turns, session_id, stop_reason, permission_denials: As reported.
+        user_message_id: The id of the question, for ``rewind_files()``.
         is_error: Whether the turn failed, for calls with ``raise_on_error=False``.
 
     """
@@ -74,12 +80,11 @@ class Answer(str):
     cost_usd: float = 0.0
     total_cost_usd: float = 0.0
     session_id: Optional[str] = None
+    user_message_id: Optional[str] = None
     is_error: bool = False
-    # The result as it came, and as a message once somebody looked: most programs want the
-    # text and nothing else, and every turn pays for what is done here.
-    _raw: Optional[Mapping[str, Any]] = None
+    # The result as a message, once somebody looked: most programs want the text and nothing
+    # else, and every turn pays for what is done here.
     _result: Optional[Result] = None
-    _before: Tuple[Any, ...] = ()
 
     @property
     def text(self) -> str:
@@ -100,16 +105,6 @@ class Answer(str):
         """Every message of the turn, complete ones only, in order; the result is the last."""
         result = self.result
         return self._before if result is None else (*self._before, result)
-
-    @property
-    def usage(self) -> Usage:
-        """Token counts of this turn."""
-        return Usage() + (self.result.usage if self.result is not None else {})
-
-    @property
-    def model_usage(self) -> Dict[str, Any]:
-        """The CLI's running totals by model."""
-        return dict(self.result.model_usage) if self.result is not None else {}
 
     @property
     def duration_ms(self) -> int:
@@ -165,6 +160,23 @@ class Turn(Future):  # type: ignore[type-arg]
     _interrupted = False
     # By its own cancel(), which is promised to raise.
     _was_cancelled = False
+    # The form of the answer, its JSON Schema, and how often another form was asked for.
+    _form: Optional[Form] = None
+    _schema: Optional[Mapping[str, Any]] = None
+    _form_tries = 0
+    # How often the CLI insisted on data; and that it was stopped because that had no end.
+    _insisted = 0
+    _off_form = False
+    # For retries: the message, how often it was asked again, and how soon it may be.
+    _message: Optional[Mapping[str, Any]] = None
+    _tries = 0
+    _not_before = 0.0
+    # The results and the cost of the tries before.
+    _earlier: Tuple[Mapping[str, Any], ...] = ()
+    _spent_before = 0.0
+    _first_uuid: Optional[str] = None
+    # What each of its results added.
+    _charges: Tuple[Charge, ...] = ()
     # How many threads wait for it, under post="caller".
     _callers = 0
     _handler_error: Optional[BaseException] = None
@@ -271,7 +283,11 @@ class Turn(Future):  # type: ignore[type-arg]
 
     def _outcome(self) -> Answer:
         """The answer of a turn that is over; or raise what went wrong."""
-        answer: Answer = super().result(0)
+        answer: Answer
+        if self._state == FINISHED and self._exception is None:
+            answer = cast("Answer", self._result)  # nearly always, and without a lock
+        else:
+            answer = super().result(0)
         return answer
 
     # What the dispatcher calls. Nothing below takes a lock: one thread at a time dispatches.
@@ -297,6 +313,21 @@ class Turn(Future):  # type: ignore[type-arg]
         self._last_text = ""
         self._assistant_error: Optional[str] = None
         self._command_output: Optional[str] = None
+
+    def _begin_again(self, raw: Optional[Mapping[str, Any]]) -> None:
+        """
+        It is asked once more. What was said does not count; what was done, and paid, does.
+        """
+        if self._answer is not None:
+            self._spent_before = self._answer.cost_usd
+        if self._entry is not None:
+            self._first_uuid = self._first_uuid or self._entry.uuid
+        if raw is not None:
+            self._earlier = (*self._earlier, raw)
+        self._texts, self._thinking, self._last_text = [], [], ""
+        self._assistant_error = self._command_output = self._answer = None
+        self._off_form = self._interrupted = False
+        self._insisted = 0
 
     def _wants_raw(self) -> bool:
         """Whether somebody may iterate over every raw event."""
@@ -327,6 +358,8 @@ class Turn(Future):  # type: ignore[type-arg]
             text = message.text
             if text.startswith(INTERRUPTED_TEXT):
                 self._interrupted = True
+            elif self._form is not None and INSISTS in text:
+                self._insisted += 1
             output = command_output(text) if text.startswith("<local-command") else None
             if output is not None:
                 self._command_output = output
@@ -353,8 +386,12 @@ class Turn(Future):  # type: ignore[type-arg]
             text = self._command_output or incomplete or "".join(self._texts)
         answer = Answer(text)
         answer.cost_usd = cost_usd
+        if self._earlier:
+            answer._earlier = self._earlier
+            answer.cost_usd += self._spent_before
         answer.total_cost_usd = total
         answer.session_id = self._engine.session_id
+        answer.user_message_id = self._first_uuid or (self._entry.uuid if self._entry else None)
         if self._messages:
             answer._before = tuple(self._messages)
         if self._tool_uses:
@@ -367,10 +404,19 @@ class Turn(Future):  # type: ignore[type-arg]
         if raw is not None:
             answer._raw = raw
             answer._result = result
-            answer.data = raw.get("structured_output")
+            if self._form is None:
+                answer.data = raw.get("structured_output")
             session_id = raw.get("session_id")
             if session_id and isinstance(session_id, str):
                 answer.session_id = session_id
+        return answer
+
+    def _make_charged_answer(
+        self, raw: Mapping[str, Any], charge: Charge, result: Optional[Result]
+    ) -> Answer:
+        """The answer with what its result, and those of the tries before, added."""
+        answer = self._make_answer(raw, charge.usd, charge.total_usd, result)
+        answer._charges = self._charges = (*self._charges, charge)
         return answer
 
     def _stop_timers(self) -> None:

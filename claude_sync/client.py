@@ -16,17 +16,22 @@ from __future__ import annotations
 import contextlib
 import warnings
 import weakref
-from typing import Any, Dict, Optional
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
 from .answers import Answer, Turn
+from .control_methods import ControlMethods
 from .errors import UsageError
 from .events import Info, InterruptReceipt
 from .handler_methods import HandlerMethods
 from .options import Options, options_from
-from .prompts import user_message
-from .protocol.costs import Usage
+from .prompts import read_once, user_message
+from .protocol.costs import ModelUsage, Usage
 from .runtime.engine import Engine
 from .runtime.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, near_miss
+
+if TYPE_CHECKING:
+    from .protocol.agent_usage import AgentUsage
+    from .returns import Form
 
 __all__ = ["Client", "ask"]
 
@@ -38,16 +43,8 @@ LONGEST_CLOSE = 3600.0
 
 ASK_OPTIONS = ("attach", "timeout", "idle_timeout", "raise_on_error")
 
-# Settings that are carried, but that nothing acts on yet.
-NOT_BUILT = (
-    "retries",
-    "retry_effects",
-    "returns_retries",
-    "dialect",
-)
 
-
-class Client(HandlerMethods):
+class Client(HandlerMethods, ControlMethods):
     """
     A conversation with Claude, by way of the Claude Code CLI::
 
@@ -63,13 +60,14 @@ class Client(HandlerMethods):
     def __init__(self, options: Optional[Options] = None, **overrides: Any) -> None:
         handlers = handlers_among(overrides)
         self._options = options_from(options, overrides)
-        refuse_what_is_not_built(self._options)
         self._registry = HandlerRegistry()
         self._registry.policy = self._options.permissions
         # Without functions of the program's: they may mention the client, which the threads
         # of the engine must not keep alive.
-        own = self._options.replace(permissions=None, hooks=None, tools=())
-        self._engine = Engine(own, self._registry)
+        own = self._options.replace(permissions=None, hooks=None, tools=(), returns=None)
+        self._form = None if self._options.returns is None else form_of(self._options.returns)
+        schema = None if self._form is None else self._form.schema
+        self._engine = Engine(own, self._registry, schema)
         self._registry.on_change = self._engine.update_merging
         self._finalizer = weakref.finalize(self, close_forgotten, self._engine)
         # At the end of the interpreter the engine is closed by its own exit handler.
@@ -136,16 +134,18 @@ class Client(HandlerMethods):
 
         Args:
             prompt: A text, or a list of content blocks.
-            attach: Paths or bytes of images, PDFs and texts.
+            attach: Images, PDFs and texts: paths, bytes, open files, Pillow images, figures.
             timeout: Seconds from now; then AskTimeout, and the turn is interrupted.
             idle_timeout: As *timeout*, for how long the CLI may say nothing at all.
-            returns: The form of ``answer.data``; must be the client's own ``returns``.
+            returns: The form of ``answer.data``: a dataclass, TypedDict or Pydantic model,
+                a list of one, or a JSON Schema. If it is not the client's own, the CLI is
+                started again for it, and again for the next question of another form.
             raise_on_error: False returns the answer of a failed turn, with ``is_error``.
 
         """
         self._engine.delivery.refuse_in_handler("ask")
-        message = self._message(prompt, attach, returns)
-        turn = self._turn(prompt, False, timeout, idle_timeout, raise_on_error)
+        message = user_message(prompt, attach)
+        turn = self._turn(prompt, False, timeout, idle_timeout, raise_on_error, returns)
         try:
             # Inside the try from the first moment: Ctrl-C may come while it is being sent.
             return self._engine.delivery.ask(turn, message)
@@ -164,8 +164,8 @@ class Client(HandlerMethods):
         raise_on_error: bool = True,
     ) -> Turn:
         """Ask without waiting; as :meth:`ask` otherwise. ``turn.result()`` is the answer."""
-        message = self._message(prompt, attach, returns)
-        turn = self._turn(prompt, False, timeout, idle_timeout, raise_on_error)
+        message = user_message(prompt, attach)
+        turn = self._turn(prompt, False, timeout, idle_timeout, raise_on_error, returns)
         self._engine.submit(turn, message)
         return turn
 
@@ -188,8 +188,8 @@ class Client(HandlerMethods):
 
         Leaving the block early interrupts the turn.
         """
-        message = self._message(prompt, attach, returns)
-        turn = self._turn(prompt, True, timeout, idle_timeout, raise_on_error)
+        message = user_message(prompt, attach)
+        turn = self._turn(prompt, True, timeout, idle_timeout, raise_on_error, returns)
         self._engine.submit(turn, message)
         return turn
 
@@ -210,9 +210,16 @@ class Client(HandlerMethods):
         """
         self._engine.delivery.wait_idle(timeout)
 
-    def interrupt(self, timeout: float = 5.0) -> InterruptReceipt:
-        """Stop whatever runs now; harmless when nothing does. Works in handlers."""
-        return self._engine.interrupt(timeout)
+    def interrupt(self, timeout: float = 5.0, cancel_queued: bool = True) -> InterruptReceipt:
+        """
+        Stop whatever runs now; harmless when nothing does. Works in handlers.
+
+        What the CLI has, and has not begun, is withdrawn with it: a question that was sent
+        a moment ago, messages of ``steer()``. With ``cancel_queued=False``, and by old CLIs,
+        it is answered next. Questions that still wait in this client stay in line.
+        """
+        seconds("timeout", timeout)
+        return self._engine.interrupt(timeout, cancel_queued)
 
     def control(
         self, subtype: str, timeout: Optional[float] = None, **fields: Any
@@ -268,7 +275,9 @@ class Client(HandlerMethods):
     @property
     def info(self) -> Info:
         """What the CLI told about itself so far."""
-        return self._engine.lifecycle.info()
+        from .runtime.told import info_of
+
+        return info_of(self._engine.lifecycle.connection)
 
     @property
     def cost_usd(self) -> float:
@@ -280,17 +289,27 @@ class Client(HandlerMethods):
         """The tokens this client has used, as the CLI reports them."""
         return self._engine.usage
 
+    @property
+    def model_usage(self) -> Dict[str, ModelUsage]:
+        """What this client has used each model for, as far as the CLI reports it."""
+        return self._engine.meter.model_usage
+
+    @property
+    def agent_usage(self) -> Tuple[AgentUsage, ...]:
+        """Every subagent so far, and what the CLI tells of it now."""
+        return self._engine.tally.agent_usage
+
+    @property
+    def context_tokens(self) -> Optional[int]:
+        """
+        How many tokens the last request of the conversation had the model read.
+
+        None until the CLI has told: before the first answer, after ``/clear`` and compacting.
+        """
+        return self._engine.tally.context_tokens
+
     def __repr__(self) -> str:
         return f"<Client {self.name} {self.state} session={self.session_id}>"
-
-    def _message(self, prompt: Any, attach: Any, returns: Any) -> Dict[str, Any]:
-        """What goes over the wire, checked."""
-        if returns is not None and returns != self._options.returns:
-            raise UsageError(
-                "this client was not made for such answers. Open one with "
-                "Client(returns=...) and ask it."
-            )
-        return user_message(prompt, attach)
 
     def _turn(
         self,
@@ -299,8 +318,9 @@ class Client(HandlerMethods):
         timeout: Optional[float],
         idle_timeout: Optional[float],
         raise_on_error: bool,
+        returns: Any,
     ) -> Turn:
-        return Turn(
+        turn = Turn(
             self._engine,
             prompt,
             timeout=None if timeout is None else seconds("timeout", timeout),
@@ -308,6 +328,15 @@ class Client(HandlerMethods):
             raise_on_error=raise_on_error,
             buffered=buffered,
         )
+        form = self._form
+        if returns is not None:
+            form = form_of(returns)
+        elif form is not None and isinstance(prompt, str) and prompt.startswith("/"):
+            form = None  # a command has an output, and no such answer
+        if form is not None:
+            turn._form = form
+            turn._schema = form.schema
+        return turn
 
 
 def ask(prompt: Any, **options: Any) -> Answer:
@@ -324,7 +353,7 @@ def ask(prompt: Any, **options: Any) -> Answer:
             raise UsageError(f"there is no option {name!r}: did you mean {meant}?")
     asking: Dict[str, Any] = {name: options.pop(name) for name in ASK_OPTIONS if name in options}
     # Before anything is started for it.
-    user_message(prompt, asking.get("attach", ()))
+    prompt, asking["attach"] = read_once(prompt, asking.get("attach", ()))
     with Client(**options) as client:
         return client.ask(prompt, **asking)
 
@@ -346,14 +375,11 @@ def seconds(name: str, value: Optional[float]) -> Optional[float]:
     return None if value == float("inf") else value
 
 
-def refuse_what_is_not_built(options: Options) -> None:
-    """An option that has no effect yet is refused: nobody should rely on it."""
-    ordinary = Options()
-    for name in NOT_BUILT:
-        if getattr(options, name) != getattr(ordinary, name):
-            raise UsageError(f"{name}= is not supported by this release yet. Leave it out.")
-    if options.returns is not None and not isinstance(options.returns, dict):
-        raise UsageError("returns= takes a JSON Schema as a dict in this release.")
+def form_of(returns: Any) -> Form:
+    """The form of answers; only programs that want typed ones load what makes it."""
+    from .returns import form_of as make_form
+
+    return make_form(returns)
 
 
 def handlers_among(overrides: Dict[str, Any]) -> Dict[str, Any]:

@@ -258,9 +258,34 @@ class PromptTooLong(TurnError):
 
 
 class ReturnsError(TurnError):
-    """The answer did not have the form that ``returns=`` asked for."""
+    """
+    The answer did not have the form that ``returns=`` asked for.
 
-    advice = "See .answer for what came; describe the wanted form in the prompt as well."
+    Attributes:
+        problems: What was wrong, one text for each thing, with its place.
+
+    """
+
+    advice = (
+        "See .answer for what came; describe the wanted form in the prompt as well, make "
+        "fields optional that may be missing, or raise returns_retries."
+    )
+
+    def __init__(
+        self,
+        reason: str,
+        answer: Optional[Answer] = None,
+        result: Optional[Any] = None,
+        problems: Sequence[str] = (),
+    ) -> None:
+        super().__init__(reason, answer, result)
+        self.args = (reason, answer, result, tuple(problems))
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        lines = "\n".join(f"  - {problem}" for problem in self.problems)
+        reason = self.reason if self.problems else sentence(self.reason)
+        return f"{reason}:\n{lines}\n{self.advice}" if lines else f"{reason} {self.advice}"
 
 
 class TurnInterrupted(TurnError):
@@ -319,7 +344,7 @@ class ControlTimeout(ClaudeError, TimeoutError):
     def __str__(self) -> str:
         return (
             f"the CLI did not answer the request {self.subtype!r} within {self.timeout:g} s. "
-            "CLIs before 2.1.200 or so never answer requests they do not know: update the CLI, "
+            "CLIs before 2.1.40 never answer requests they do not know: update the CLI, "
             "or pass a longer timeout= if it is only slow."
         )
 

@@ -87,8 +87,23 @@ def check_combinations(options: Options) -> None:
             "permission_mode='bypassPermissions' never asks, so the policy given as "
             "permissions= would decide nothing: leave one of them out"
         )
+    if options.dialect != "cli":
+        check_dialect(options)
     if options.retry_effects and not options.retries:
         raise UsageError("retry_effects has no effect without retries: add retries=1 or more")
+
+
+def check_dialect(options: Options) -> None:
+    """Raise UsageError for what only the greeting of real CLIs has words for."""
+    from .protocol.dialects import refuse_settings
+
+    asked_for = {
+        "hooks": bool(options.hooks),
+        "tools": bool(options.tools),
+        "skills": options.skills is not None and not isinstance(options.skills, str),
+        "forward_subagent_text": options.forward_subagent_text,
+    }
+    refuse_settings(options.dialect, [name for name, wanted in asked_for.items() if wanted])
 
 
 def check_conversation(options: Options) -> None:

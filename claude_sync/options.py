@@ -99,7 +99,7 @@ class Options:
       ``control_timeout``: seconds for every later request (``None``: no limit).
     * ``on_crash``: ``"resume"`` starts a CLI that died again at the next question,
       ``"raise"`` does not. ``retries``: how often a question is asked again after
-      an overload or a network failure; ``retry_effects``: also when the failed
+      an overload, a used-up limit or a crash; ``retry_effects``: also when the failed
       attempt had already used tools.
 
     This client:

@@ -31,6 +31,8 @@ __all__ = ["LATER", "Decision", "PermissionRequest", "Questions"]
 
 QUESTION_TOOL = "AskUserQuestion"
 PLAN_TOOL = "ExitPlanMode"
+# The form of an answer that has no word for "and stop".
+OLDER_REPLY = "callback.response"
 
 DENIED_BY_PROGRAM = "The program that runs this session said no. Do not try this again as it is."
 DECLINED = "The user does not want to answer this. Go on with your best judgement."
@@ -61,15 +63,23 @@ class Decision:
         behavior: ``allow`` or ``deny``.
         request: The request it belongs to.
         reply: The message for the CLI.
+        interrupts: Whether the turn is to be stopped, which the reply cannot say.
 
     """
 
-    __slots__ = ("behavior", "reply", "request")
+    __slots__ = ("behavior", "interrupts", "reply", "request")
 
-    def __init__(self, behavior: str, request: PermissionRequest, reply: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        behavior: str,
+        request: PermissionRequest,
+        reply: Mapping[str, Any],
+        interrupts: bool = False,
+    ) -> None:
         self.behavior = behavior
         self.request = request
         self.reply = reply
+        self.interrupts = interrupts
 
     def __repr__(self) -> str:
         return f"<{self.behavior} {self.request.tool}>"
@@ -209,7 +219,8 @@ class PermissionRequest:
         if not isinstance(message, str):
             raise UsageError(f"the message for Claude is a str, not {message!r}.")
         text = message if message.strip() else DENIED_BY_PROGRAM
-        return self._decide("deny", deny_reply(self._message, text, bool(interrupt)))
+        reply = deny_reply(self._message, text, bool(interrupt))
+        return self._decide("deny", reply, bool(interrupt) and reply["type"] == OLDER_REPLY)
 
     def answer(self, answers: Any, *, free_text: bool = False) -> Decision:
         """
@@ -259,8 +270,10 @@ class PermissionRequest:
 
         return questions_of(self.raw_input) if self.tool == QUESTION_TOOL else ()
 
-    def _decide(self, behavior: str, reply: Mapping[str, Any]) -> Decision:
-        decision = Decision(behavior, self, reply)
+    def _decide(
+        self, behavior: str, reply: Mapping[str, Any], interrupts: bool = False
+    ) -> Decision:
+        decision = Decision(behavior, self, reply, interrupts)
         self._slot.answer(reply, decision)
         return decision
 

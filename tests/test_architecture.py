@@ -21,7 +21,7 @@ NOT_IN_THE_PROTOCOL = {
 }
 LONGEST_FILE = 450
 # One tree that is read as a whole is one file.
-LONGER_FILES = {"errors.py": 480}
+LONGER_FILES = {"errors.py": 500}
 
 
 def relative(path):

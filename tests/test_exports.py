@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 import claude_sync
-from claude_sync import blocks, errors, events, messages, pieces, system_messages, task_messages
+from claude_sync import (
+    blocks,
+    envelope_messages,
+    errors,
+    events,
+    messages,
+    pieces,
+    system_messages,
+    task_messages,
+)
 
 ROOT = Path(claude_sync.__file__).parent.parent
 
@@ -48,7 +57,7 @@ def test_what_programs_need_is_listed(name):
 
 @pytest.mark.parametrize(
     "module",
-    [errors, events, messages, system_messages, task_messages],
+    [errors, events, envelope_messages, messages, system_messages, task_messages],
     ids=lambda module: module.__name__,
 )
 def test_every_public_class_of_a_module_is_exported(module):

@@ -10,7 +10,7 @@ import pytest
 
 import claude_sync
 
-LOADED_LATER = ("blocks", "messages", "system_messages", "task_messages")
+LOADED_LATER = ("blocks", "envelope_messages", "messages", "system_messages", "task_messages")
 # Public in their module, for the library's own use, and not in the package.
 INNER = {"Block", "join_texts"}
 

@@ -19,11 +19,6 @@ TEXT = README.read_text(encoding="utf-8")
 
 BLOCK = re.compile(r"^( *)\.\. code-block:: python\n\n((?:\1    .*\n|\n)+)", re.MULTILINE)
 
-# Options that this release accepts but has no use for yet.
-NOT_YET = {
-    *("returns_retries", "retries", "retry_effects", "dialect", "enable_file_checkpointing"),
-}
-
 
 def code_blocks():
     """Every Python block, with the line it begins at."""
@@ -82,11 +77,11 @@ def test_every_error_is_in_the_table():
 
 
 def test_every_option_that_works_is_listed():
-    """The overview of options is complete and promises none that do nothing yet."""
+    """The overview of options is complete."""
     overview = TEXT.partition("\nOptions\n---")[2].partition("\nTesting your program\n")[0]
     listed = set(re.findall(r"``(\w+)(?:=[^`]*)?``", overview))
     names = {field.name for field in dataclasses.fields(claude_sync.Options)}
-    assert listed & names == names - NOT_YET
+    assert listed & names == names
 
 
 def test_the_two_commands_are_there():

@@ -12,8 +12,10 @@ function calls, and the threads of ``runtime/`` wrap around it.
     parsing     JSON object -> typed message
     streaming   stream events -> pieces of text, each character once
     control     requests and replies, both ways
+    dialects    how questions, greetings and interrupts are put
     mcp         the CLI's talk with the program's own tools
     turns       whose result is it, and who may be sent next
     outcomes    a result -> an answer or an error
     costs       running totals -> what one turn cost
+    tally       the size of the context; agent_usage: what each subagent used
 """

@@ -149,12 +149,16 @@ def allow_reply(
 
 
 def deny_reply(raw: Mapping[str, Any], message: str, interrupt: bool = False) -> Dict[str, Any]:
-    """Our no to a request for permission, in the form in which it came."""
+    """
+    Our no to a request for permission, in the form in which it came.
+
+    The older form has no word for *interrupt*: there the turn is stopped by a request.
+    """
     answer: Dict[str, Any] = {"behavior": "deny", "message": message}
-    if interrupt:
-        answer["interrupt"] = True
     if raw.get("type") == "callback.request":
         return callback_reply(raw, answer)
+    if interrupt:
+        answer["interrupt"] = True
     return permission_reply(raw, answer)
 
 

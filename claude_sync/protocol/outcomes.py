@@ -34,6 +34,9 @@ from ..errors import (
 
 __all__ = ["INTERRUPTED_TEXT", "Failure", "command_output", "failure_of"]
 
+# How a turn ends that was stopped; the second in other dialects only.
+STOPPED_SUBTYPES = ("error_during_execution", "error")
+
 # The CLI writes this into the conversation, on every version.
 INTERRUPTED_TEXT = "[Request interrupted by user"
 
@@ -120,7 +123,7 @@ def failure_of(
         return None  # nearly always
     reason = reason_of(raw)
     error_class = BY_SUBTYPE.get(str(subtype)) or BY_TERMINAL_REASON.get(str(terminal_reason))
-    if error_class is TurnInterrupted or (interrupted and subtype == "error_during_execution"):
+    if error_class is TurnInterrupted or (interrupted and subtype in STOPPED_SUBTYPES):
         # The CLI's own diagnostics say nothing to a person here.
         return Failure(TurnInterrupted, "the turn was interrupted")
     if error_class is not None:

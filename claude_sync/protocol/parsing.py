@@ -66,7 +66,28 @@ def parse(raw: Raw) -> Message:
     """The message that *raw* is."""
     kind = raw.get("type")
     parser = PARSERS.get(kind) if isinstance(kind, str) else None
-    return Unknown(text_of(kind), raw) if parser is None else parser(raw)
+    return unfamiliar(text_of(kind), raw) if parser is None else parser(raw)
+
+
+def unfamiliar(kind: str, raw: Raw) -> Message:
+    """A message in an envelope, whose types have a dot in them; or Unknown."""
+    if "." in kind:
+        # No CLI sends them, so they are loaded when one comes.
+        from ..envelope_messages import ENVELOPES, SdkMessage
+
+        envelope = ENVELOPES.get(kind)
+        if envelope is SdkMessage:
+            return build(SdkMessage, raw, message=unwrapped(raw.get("payload")))
+        if envelope is not None:
+            return build(envelope, raw)
+    return Unknown(kind, raw)
+
+
+def unwrapped(payload: Any) -> Message:
+    """The message in an envelope; an envelope in an envelope is none, however deep they go."""
+    inner = mapping_of(payload)
+    kind = inner.get("type")
+    return Unknown(text_of(kind), inner) if kind == "sdk.message" else parse(inner)
 
 
 def stream_event(raw: Raw) -> Message:

@@ -71,7 +71,11 @@ class Entry:
 class TurnLedger:
     """What is on the wire of one CLI process, and what the CLI is known to do."""
 
-    def __init__(self) -> None:
+    def __init__(self, begins_turns: bool = True) -> None:
+        # Whether the CLI may begin turns by itself; without that, order decides everything.
+        self._begins_turns = begins_turns
+        # Nothing of ours was sent yet: whatever the CLI says is not about a turn.
+        self._untouched = True
         # The one message that was sent and whose handlers have not all run yet.
         self.in_flight: Optional[Entry] = None
         # Steered messages that the CLI has not consumed yet, by uuid.
@@ -97,6 +101,7 @@ class TurnLedger:
         # A CLI that reports the life of a message says itself when it starts on it.
         entry.began = not self.tells_uuids
         self.in_flight = entry
+        self._untouched = False
 
     def steer(self, entry: Entry) -> None:
         """*entry* is about to be written into the running turn."""
@@ -134,7 +139,10 @@ class TurnLedger:
 
     def on_init(self) -> None:
         """A turn begins. With nothing of ours running, it is the CLI's own."""
-        if self.running() is None:
+        if self.running() is not None or not self._begins_turns:
+            return
+        # Some say it once when they start, before anybody has asked anything.
+        if not self._untouched or self.session_state == "running":
             self.foreign_turn = True
 
     def on_replay(self, uuid: object) -> None:

@@ -179,7 +179,7 @@ class Closer:
 
         def interrupt() -> None:
             with contextlib.suppress(ClaudeError):
-                connection.request("interrupt", {})
+                connection.interrupt(cancel_queued=False)
             written.set()
 
         # Not here: the pipe may be full, and closing has a limit.

@@ -24,6 +24,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..errors import CliNotFound, UsageError
 from ..options import Options
+from ..protocol.dialects import dialect_of
 from .discovery import find_cli
 from .environment import child_environment
 from .flags import (
@@ -49,15 +50,6 @@ __all__ = ["Launch", "build_launch", "creation_flags", "redact_argv", "redact_te
 # Linux takes 131,072 bytes for one argument, whatever the total.
 LONGEST_ARGUMENT = 100_000
 LONGEST_ARGUMENT_AT_ALL = 131_000
-
-# As separate words, the form in which wrappers around the CLI look for them.
-FIXED_FLAGS = (
-    *("--output-format", "stream-json"),
-    *("--input-format", "stream-json"),
-    "--verbose",
-    *("--permission-prompt-tool", "stdio"),
-    "--replay-user-messages",
-)
 
 
 @dataclass(frozen=True)
@@ -167,7 +159,7 @@ def build_launch(
         prompt = system_prompt_of(options)
         words = [
             *program,
-            *FIXED_FLAGS,
+            *dialect_of(options.dialect).flags,
             *model_flags(options, model),
             *permission_flags(options, permission_mode, own_tools),
             *limit_flags(options, budget_left),

@@ -27,7 +27,7 @@ from functools import partial
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Optional, Tuple, Union
 
-from ..errors import CliDidNotStart, ClientClosed, CliExited
+from ..errors import CliExited, UsageError
 from ..log import logger, shortened
 from ..protocol import control
 from ..protocol.codec import encode
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Connection"]
 
+# What the model calls to give an answer that has a form.
+FORM_TOOL = "StructuredOutput"
 STDERR_LINES_KEPT = 50
 LONGEST_NOISE = 2000
 # How long a CLI that has closed its output, or its input, may take to exit by itself.
@@ -69,7 +71,8 @@ class Connection:
         # Orders writes, and what is decided with them. Never held while something blocks.
         self.write_lock = threading.Lock()
         self.outgoing = Outgoing(transport, engine.name, self._no_longer_reads)
-        self.ledger = TurnLedger()
+        self.dialect = engine.dialect
+        self.ledger = TurnLedger(engine.dialect.begins_turns)
         self.pending: Dict[str, PendingReply] = {}
         self._ids = control.RequestIds()
         # Requests of the CLI that wait for our answer, by their ids.
@@ -91,6 +94,12 @@ class Connection:
         self.ended_because: Optional[str] = None
         self.error: Optional[Exception] = None
         self.ended = False
+        # The form of its answers; and whether it is being ended for one with another.
+        self.schema: Optional[Mapping[str, Any]] = None
+        self.greeted_with: Optional[Mapping[str, Any]] = None
+        self.retiring = False
+        # Some CLIs say nothing about a form they do not accept: the tool for it is missing.
+        self.took_form = True
         # Takes what the reader has read.
         self.deliver = engine.delivery.put
         self.stderr_thread = StderrThread(self, engine.inbox, engine.name)
@@ -101,6 +110,8 @@ class Connection:
     def start(self) -> None:
         """Start the transport, then the threads that read from it."""
         self.transport.start(self.launch)
+        if self.recorder is not None:
+            self.recorder.started(self.launch, self._engine)
         # Last, because from here on messages arrive.
         self.stderr_thread.start()
         self.reader_thread.start()
@@ -118,6 +129,8 @@ class Connection:
 
     def knows_context(self) -> bool:
         """Whether this CLI takes messages that ask for no answer; old ones answer them."""
+        if not self.dialect.begins_turns:
+            return False
         return "claude_code_version" in self.greeting or self.ledger.tells_uuids
 
     def stderr_wanted(self) -> bool:
@@ -159,6 +172,11 @@ class Connection:
         *only_if* is asked when nothing can be sent before this any more; where it says
         no, nothing is sent and None is returned.
         """
+        if not self.dialect.answers_requests:
+            raise UsageError(
+                f"dialect={self.dialect.name!r} has no request {subtype!r} that would be "
+                "answered. Use dialect='cli', which is what real CLIs speak."
+            )
         pending = PendingReply(subtype, on_reply)
         with self.write_lock:
             with self._lock:
@@ -174,6 +192,22 @@ class Connection:
             self._engine.inbox.look_again()
             self.write(data)
         return pending
+
+    def interrupt(
+        self, only_if: Callable[[], bool] = lambda: True, cancel_queued: bool = True
+    ) -> Optional[PendingReply]:
+        """Stop whatever runs; None where no reply comes, or where *only_if* said no."""
+        subtype, fields = self.dialect.interrupt
+        if self.dialect.answers_requests:
+            return self.request(subtype, fields if cancel_queued else {}, only_if=only_if)
+        data = encode({"type": "control_request", "request": {"subtype": subtype, **fields}})
+        with self.write_lock:
+            with self._lock:
+                # Nobody would say that there was nothing to stop.
+                wanted = only_if() and self.ledger.running() is not None and not self.ended
+            if wanted:
+                self.write(data)
+        return None
 
     def new_id(self) -> str:
         """An id for a request whose reply nobody waits for."""
@@ -235,7 +269,7 @@ class Connection:
             waiting = ledger.running()
             completes = ledger.on_result(raw)
             # Here, where the results of one process come before the start of the next.
-            spent = engine.meter.result(raw)
+            charge = engine.meter.result(raw)
             session_id = raw.get("session_id")
             if isinstance(session_id, str) and session_id:
                 engine.session_id = session_id
@@ -245,13 +279,16 @@ class Connection:
         for request in left:
             request.withdraw()
         return Routed(
-            raw, completes, completes, waiting if completes is None else None, None, spent
+            raw, completes, completes, waiting if completes is None else None, None, charge
         )
 
     def _system(self, raw: Mapping[str, Any]) -> Any:
         subtype = raw.get("subtype")
         if subtype == "init":
             self.ledger.on_init()
+            self._engine.conversed = True
+            tools = raw.get("tools")
+            self.took_form = not isinstance(tools, list) or FORM_TOOL in tools
             version = raw.get("claude_code_version")
             if isinstance(version, str):
                 self.cli_version = version
@@ -326,6 +363,10 @@ class Connection:
 
     # Ending.
 
+    def is_closing(self) -> bool:
+        """Whether the program has closed the client."""
+        return self._engine.lifecycle.closing
+
     def kill(self, reason: str) -> None:
         """End the CLI at once, unless it has ended."""
         with self._lock:
@@ -337,10 +378,14 @@ class Connection:
 
     def end(self, error: Optional[Exception]) -> None:
         """Its output has ended: fail everything that waits for a reply."""
+        from .last_words import error_at_the_end
+
         exit_code = self._exit_code()
+        if self.recorder is not None:
+            self.recorder.exited(exit_code)
         with self._lock:
             self.ended = True
-            self.error = self._make_error(exit_code, error)
+            self.error = error_at_the_end(self, exit_code, error)
             waiting = list(self.pending.values())
             self.pending.clear()
             asked = list(self.open_requests.values())
@@ -359,8 +404,6 @@ class Connection:
                 thread.join(EXIT_PATIENCE)
         self.transport.free()
         self.launch.remove_temporary_files()
-        if self.recorder is not None:
-            self.recorder.flush()
 
     def shut_down(self, timeout: float) -> None:
         """Close the transport. The second caller waits for the first, or ends it by force."""
@@ -381,27 +424,6 @@ class Connection:
             self.transport.end_input()
             code = self.transport.wait(EXIT_PATIENCE / 2)
         return code
-
-    def _make_error(self, exit_code: Optional[int], cause: Optional[Exception]) -> Exception:
-        if self._engine.lifecycle.closing:
-            return ClientClosed("the client was closed while this was waited for")
-        failed: Any = CliExited if self.ready else CliDidNotStart
-        if self.refusal:
-            reason = f"the CLI did not start: {self.refusal}"
-        elif self.ended_because:
-            reason = f"the CLI was ended because {self.ended_because}"
-        elif cause is not None:
-            reason = f"the CLI could not be read any more: {cause}"
-        elif self.ready:
-            reason = "the CLI exited"
-        else:
-            reason = "the CLI exited before it was ready"
-        from .redaction import redact_text
-
-        said = tuple(redact_text(line) for line in self.stderr_tail)
-        error: Exception = failed(redact_text(reason), exit_code, said, self.transport.argv)
-        error.__cause__ = cause
-        return error
 
 
 def is_being_stopped(turn: Any) -> bool:

@@ -102,7 +102,8 @@ class Delivery:
             raise AskTimeout(timeout, what="the session did not become idle")
         if self._engine.lifecycle.closing:
             raise ClientClosed("the client was closed while this was waited for")
-        if alive and connection is not None and connection.ended and connection.error is not None:
+        ended = connection is not None and connection.ended and not connection.retiring
+        if alive and ended and connection is not None and connection.error is not None:
             raise connection.error
 
     def _is_idle(self) -> bool:

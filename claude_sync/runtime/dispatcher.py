@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["Dispatcher"]
 
 NO_HANDLERS = HandlerRegistry()
+# How often the CLI may remind a model of the form of its answer in one turn.
+INSISTS_AT_MOST = 3
 
 
 class Dispatcher:
@@ -124,7 +126,10 @@ class Dispatcher:
                     self._stream_event(item)
                 else:
                     try:
-                        self._item(item)
+                        if type(item) is Routed:
+                            self._routed(item)
+                        else:
+                            self._item(item)
                     except Exception:
                         # A bug of ours must not end the thread that everybody depends on.
                         logger.exception("! could not deliver %r", item)
@@ -281,9 +286,7 @@ class Dispatcher:
             self.call(handler, piece)
 
     def _item(self, item: Any) -> None:
-        if isinstance(item, Routed):
-            self._routed(item)
-        elif isinstance(item, MergedDelta):
+        if isinstance(item, MergedDelta):
             piece = self._assembler.delta(
                 item.parent, item.index, item.delta_type, "".join(item.texts)
             )
@@ -295,7 +298,7 @@ class Dispatcher:
         elif isinstance(item, Asked):
             self._serve(item)
         elif isinstance(item, Withdrawn):
-            self._then(lambda: self._engine.turn_withdrawn(item.entry))
+            self._then(lambda: self._engine.endings.withdrawn(item.entry))
         elif isinstance(item, EndOfStream):
             self._assembler = Assembler()
             self.turn = None
@@ -315,6 +318,7 @@ class Dispatcher:
         if kind == "result":
             self._result(item, turn)
             return
+        self._engine.tally.see(item.raw)
         message = self._parse(item.raw)
         if turn is not None:
             turn._collect(message)
@@ -328,11 +332,13 @@ class Dispatcher:
         elif kind == "system":
             self._system(message)
         elif kind == "rate_limit_event":
+            limit = item.raw.get("rate_limit_info")
+            self._engine.endings.limit = limit if isinstance(limit, dict) else None
             for handler in handlers.of["rate_limit"]:
                 self.call(handler, message)
         entry = item.withdrawn
         if entry is not None:
-            self._then(lambda: self._engine.turn_withdrawn(entry))
+            self._then(lambda: self._engine.endings.withdrawn(entry))
         elif makes_way(item):
             self._engine.send_next()
 
@@ -364,6 +370,10 @@ class Dispatcher:
     def _user(self, message: User, turn: Optional[Turn]) -> None:
         from ..blocks import ToolResult
 
+        if turn is not None and turn._insisted > INSISTS_AT_MOST and not turn._off_form:
+            # Some CLIs would go on like this for ever.
+            turn._off_form = True
+            self._engine.stopper.stop(turn, None)
         for result in message.content:
             if not isinstance(result, ToolResult):
                 continue
@@ -397,10 +407,9 @@ class Dispatcher:
         message = None
         if of["message"] or of["result"] or (turn is not None and turn._buffer is not None):
             message = self._parse(raw)  # otherwise when somebody looks at it
-        if entry is not None and turn is not None:
+        if entry is not None and turn is not None and item.charge is not None:
             # Known before the handlers run: a timeout while they do can still give it out.
-            total = self._engine.meter.total_usd
-            turn._answer = turn._make_answer(raw, item.spent, total, message)
+            turn._answer = turn._make_charged_answer(raw, item.charge, message)
         if message is not None:
             if entry is not None and turn is not None:
                 turn._event(message)
@@ -408,7 +417,10 @@ class Dispatcher:
                 self.call(handler, message)
         if entry is not None:
             self.turn = None
-            self._then(lambda: self._engine.turn_ended(entry, raw))
+            if self.posting is None:
+                self._engine.endings.ended(entry, raw)
+            else:
+                self._then(lambda: self._engine.endings.ended(entry, raw))
             return
         waiting = item.bystander.owner if item.bystander is not None else None
         if isinstance(waiting, Turn):

@@ -24,28 +24,27 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Optional, Set
 
-from ..answers import Turn
+from ..answers import FINISHED, RUNNING, Turn
 from ..errors import (
-    AskTimeout,
     BudgetExceeded,
     ClientClosed,
-    ExecutionError,
-    ReturnsError,
     TurnInterrupted,
     UnsupportedByCli,
     UsageError,
 )
 from ..events import InterruptReceipt
-from ..protocol.codec import encode, encode_question
 from ..protocol.costs import CostMeter, Usage
-from ..protocol.outcomes import Failure, failure_of
+from ..protocol.dialects import dialect_of
+from ..protocol.tally import Tally
 from ..protocol.turns import CONTEXT, QUESTION, STEER, Entry
 from .delivery import Delivery
 from .dispatcher import Dispatcher
+from .endings import Endings
 from .handlers import HandlerRegistry
 from .inbox import Inbox
 from .lifecycle import Lifecycle
 from .responders import Responders
+from .restarting import Restarter
 from .serving import Serving
 from .stopping import Stopper
 from .timers import Timers
@@ -69,8 +68,15 @@ CLIENT_NUMBERS = itertools.count(1)
 class Engine:
     """See the module."""
 
-    def __init__(self, options: Options, registry: HandlerRegistry) -> None:
+    def __init__(
+        self,
+        options: Options,
+        registry: HandlerRegistry,
+        own_schema: Optional[Mapping[str, Any]] = None,
+    ) -> None:
         self.options = options
+        self.dialect = dialect_of(options.dialect)
+        self._encode_question = self.dialect.encode_question
         self.name = options.name or f"claude-{next(CLIENT_NUMBERS)}"
         self.process_id = os.getpid()
         self.lock = threading.Lock()
@@ -89,10 +95,17 @@ class Engine:
         # Told when a batch was worked off, or the client's state changed.
         self.changes = Changes()
         self.meter = CostMeter()
+        self.tally = Tally()
         self.session_id: Optional[str] = options.session_id or (
             None if options.fork_session else options.resume
         )
+        # A turn has begun, so there is a conversation that can be resumed.
+        self.conversed = False
+        # The form that every answer has unless a question says otherwise.
+        self.own_schema = own_schema
+        self.restarter = Restarter(self)
         self.lifecycle = Lifecycle(self)
+        self.endings = Endings(self)
 
     # What was spent.
 
@@ -131,11 +144,17 @@ class Engine:
         """Queue a question; start the CLI if need be; send it if nothing is in the way."""
         entry = turn._entry = Entry(new_uuid(), kind, turn)
         # Now, so that what cannot be sent is refused before anything happens.
-        turn._data = encode_question(message, entry.uuid)
+        turn._data = self._encode_question(message, entry.uuid)
         self.check()
+        if turn._schema is not None:
+            self.restarter.check(turn)
+        if self.options.retries:
+            turn._message = message
         if turn.timeout is not None:
             timeout = turn.timeout
             turn._timers.append(self.timers.after(timeout, lambda: self.stopper.timed_out(turn)))
+        if self.options.budget_usd is not None and self._over_budget(turn):
+            return  # before a CLI is started for it, which may cost something by itself
         with self.lock:
             self.queue.append(turn)
             self.open_turns.add(turn)
@@ -198,14 +217,21 @@ class Engine:
         """The question to write now; it counts as sent from here on."""
         if connection is not self.lifecycle.connection:
             return None  # another one was started meanwhile, and sends by itself
-        if not connection.ready or connection.ended:
+        if not connection.ready or connection.ended or connection.retiring:
             return None
         while self.queue and connection.ledger.may_send():
-            turn = self.queue.popleft()
+            turn = self.queue[0]
+            if turn._not_before and time.monotonic() < turn._not_before:
+                return None
+            if turn._schema is not connection.schema and not self.restarter.fits(connection, turn):
+                return None
+            self.queue.popleft()
+            if turn._state == FINISHED:
+                continue  # its time was up just when it was to be asked again
             if self.options.budget_usd is not None and self._over_budget(turn):
                 continue
-            if not turn.set_running_or_notify_cancel():
-                continue
+            # Only cancel() could have got between, and that takes it out of the queue first.
+            turn._state = RUNNING
             assert turn._entry is not None
             connection.ledger.sent(turn._entry)
             if turn.idle_timeout is not None:
@@ -215,8 +241,11 @@ class Engine:
 
     def _over_budget(self, turn: Turn) -> bool:
         budget, spent = self.options.budget_usd, self.meter.total_usd
+        entry = turn._entry
         if budget is None or spent < budget:
             return False
+        if entry is not None and entry.kind == CONTEXT:
+            return False  # nothing is asked, so it costs nothing
         self.open_turns.discard(turn)
         error = BudgetExceeded(f"{spent:.4f} USD of budget_usd={budget:g} are spent; nothing sent")
         # On another thread: this one holds the lock, and waiters may call us at once.
@@ -253,70 +282,12 @@ class Engine:
 
     # A question ends.
 
-    def turn_ended(self, entry: Entry, raw: Mapping[str, Any]) -> None:
-        """Every handler of the turn has run: complete it, and send the next question."""
-        turn = entry.owner
-        self._finished(entry)
-        if not isinstance(turn, Turn):
-            self.send_next()
-            return
-        answer = turn._answer
-        assert answer is not None
-        failure = failure_of(
-            raw, interrupted=turn._interrupted, assistant_error=turn._assistant_error
-        )
-        if failure is None and self.options.returns is not None and self._lacks_data(turn, raw):
-            failure = Failure(ReturnsError, "the answer does not have the form that was asked for")
-        answer.is_error = failure is not None
-        if turn._handler_error is not None and self.options.raise_handler_errors:
-            turn._fail(turn._handler_error)
-        elif failure is None:
-            turn._succeed(answer)
-        elif failure.error_class is TurnInterrupted and turn._stopping is not None:
-            turn._fail(with_answer(turn._stopping, answer))
-        elif turn.raise_on_error or turn._was_cancelled:
-            turn._fail(failure.error(answer, answer.result))
-        else:
-            turn._succeed(answer)
-        self.send_next()
-
-    def _lacks_data(self, turn: Turn, raw: Mapping[str, Any]) -> bool:
-        """Whether ``returns=`` asked for data that did not come. Commands bring none."""
-        if raw.get("structured_output") is not None:
-            return False
-        is_question = turn._entry is not None and turn._entry.kind == QUESTION
-        return is_question and not str(turn.prompt).startswith("/")
-
-    def turn_withdrawn(self, entry: Entry) -> None:
-        """The CLI dropped a question, or forgot its result."""
-        turn = entry.owner
-        self._finished(entry)
-        if isinstance(turn, Turn):
-            answer = turn._make_answer(None, 0.0, self.cost_usd)
-            if turn._stopping is not None:
-                turn._fail(with_answer(turn._stopping, answer))
-            elif turn._interrupted:
-                turn._fail(TurnInterrupted("the turn was interrupted before it began", answer))
-            else:
-                turn._fail(ExecutionError("the CLI ended the turn without a result", answer))
-        self.send_next()
-
     def connection_ended(self, item: EndOfStream) -> None:
         """The CLI is gone; see ``lifecycle``."""
         self.lifecycle.connection_ended(item.connection)
 
-    def turn_failed(self, turn: Turn, error: Exception) -> None:
-        """The CLI died in mid-turn."""
-        with self.lock:
-            self.open_turns.discard(turn)
-        answer = turn._answer or turn._make_answer(None, 0.0, self.cost_usd)
-        if turn._stopping is not None:
-            error = with_answer(turn._stopping, answer)
-        elif turn._interrupted:
-            error = TurnInterrupted("the turn was interrupted, and the CLI ended", answer)
-        turn._fail(error)
-
-    def _finished(self, entry: Entry) -> None:
+    def finished(self, entry: Entry) -> None:
+        """A question is over, whatever came of it: another one may be sent."""
         with self.lock:
             connection = self.lifecycle.connection
             self.lifecycle.crashes = 0
@@ -342,12 +313,16 @@ class Engine:
     def cancel(self, turn: Turn) -> bool:
         """Withdraw a queued question: True. Interrupt a running one: False."""
         self.check_process()
+        # First, so that it is either seen before it is asked again, or found in the queue.
+        turn._was_cancelled = True
         if self.unqueue(turn):
             turn._stop_timers()
+            if turn._tries or turn._form_tries:
+                turn._fail(TurnInterrupted("the turn was cancelled between two tries"))
+                return False
             super(Turn, turn).cancel()
             turn.set_running_or_notify_cancel()
             return True
-        turn._was_cancelled = True
         self.stopper.stop(turn, None)
         return False
 
@@ -367,11 +342,11 @@ class Engine:
                 running.append(entry.owner)
             return True
 
-        fields = {"cancel_queued": True} if cancel_queued else {}
-        pending = connection.request("interrupt", fields, only_if=mark)
-        assert pending is not None
+        pending = connection.interrupt(mark, cancel_queued)
         for turn in running:
             self.stopper.watch_stop(turn)
+        if pending is None:  # there is no word to wait for
+            return InterruptReceipt()
         body = pending.wait(timeout).check("interrupt")
         return InterruptReceipt(
             tuple(body.get("still_queued") or ()), tuple(body.get("cancelled") or ()), body
@@ -394,7 +369,7 @@ class Engine:
         """Write a user message into the turn that runs."""
         self.check()
         entry = Entry(new_uuid(), STEER)
-        data = encode({**message, "uuid": entry.uuid})
+        data = self._encode_question(message, entry.uuid)
         connection = self.lifecycle.connection
         if connection is not None:
             with connection.write_lock:
@@ -416,12 +391,36 @@ class Engine:
             self.open_turns.discard(turn)
             return True
 
+    # A question is asked again.
 
-def with_answer(error: Exception, answer: Any) -> Exception:
-    """*error* with what there was of an answer."""
-    if isinstance(error, AskTimeout):
-        return AskTimeout(error.timeout, error.sent, answer, error.idle)
-    return error
+    def ask_again(
+        self, turn: Turn, message: Any, wait: float, raw: Optional[Mapping[str, Any]]
+    ) -> bool:
+        """
+        Queue *message* in the name of a turn that was sent before; False if it is too late.
+
+        It comes before all others, which wait with it: what failed now would fail for them
+        too. *raw* is the result of the try that failed, if there was one.
+        """
+        entry = Entry(new_uuid(), QUESTION, turn)
+        data = self._encode_question(message, entry.uuid)
+        with self.lock:
+            if self.lifecycle.closing or turn._is_over() or turn._was_cancelled:
+                return False
+            connection = self.lifecycle.connection
+            if connection is not None and turn._entry is not None:
+                # Together with what follows: no other question may get between.
+                connection.ledger.finished(turn._entry)
+            turn._begin_again(raw)
+            turn._entry, turn._data = entry, data
+            turn._not_before = time.monotonic() + wait if wait else 0.0
+            self.queue.appendleft(turn)
+            self.open_turns.add(turn)
+        if wait:
+            turn._timers.append(
+                self.timers.after(wait, lambda: self.responders.run(self.send_next))
+            )
+        return True
 
 
 def new_uuid() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
 
 if TYPE_CHECKING:
+    from ..protocol.costs import Charge
     from ..protocol.turns import Entry
     from .connection import Connection
 
@@ -21,11 +22,11 @@ class Routed:
         completes: For a result: the question it answers, or None.
         bystander: For a result of nobody: the question that was waiting meanwhile.
         withdrawn: The question that will get no result, as this message says; or None.
-        spent: For a result: what was spent since the one before, in dollars.
+        charge: For a result: what was spent since the one before.
 
     """
 
-    __slots__ = ("bystander", "completes", "entry", "raw", "spent", "withdrawn")
+    __slots__ = ("bystander", "charge", "completes", "entry", "raw", "withdrawn")
 
     def __init__(
         self,
@@ -34,14 +35,14 @@ class Routed:
         completes: Optional[Entry] = None,
         bystander: Optional[Entry] = None,
         withdrawn: Optional[Entry] = None,
-        spent: float = 0.0,
+        charge: Optional[Charge] = None,
     ) -> None:
         self.raw = raw
         self.entry = entry
         self.completes = completes
         self.bystander = bystander
         self.withdrawn = withdrawn
-        self.spent = spent
+        self.charge = charge
 
 
 class Asked:

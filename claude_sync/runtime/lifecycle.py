@@ -22,12 +22,21 @@ from __future__ import annotations
 import contextlib
 import copy
 import threading
-from typing import TYPE_CHECKING, Any, List, Optional, Tuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, List, Optional
 
 from ..answers import Turn
-from ..errors import ClaudeError, CliDidNotStart, ClientClosed, CliExited, CliFailed, UsageError
-from ..events import Info
+from ..errors import (
+    ClaudeError,
+    CliDidNotStart,
+    ClientClosed,
+    CliExited,
+    CliFailed,
+    UnsupportedByCli,
+    UsageError,
+)
 from ..log import logger
+from ..protocol.dialects import refuse_settings
 from .closing import LIVE, Closer
 from .connection import Connection
 from .delivery import DispatcherThread
@@ -36,6 +45,7 @@ from .waiting import Deadline
 
 if TYPE_CHECKING:
     from ..protocol.control import Reply
+    from .controls import Controls
     from .engine import Engine
     from .recorder import Recorder
 
@@ -65,6 +75,7 @@ class Lifecycle:
         # What the program changed on the running CLI, to be repeated after a restart.
         self.model: Optional[str] = None
         self.permission_mode: Optional[str] = None
+        self.controls: Optional[Controls] = None
         self._resuming: Optional[str] = None
         self._was_ready = False
         self._lost_conversation = False
@@ -87,8 +98,8 @@ class Lifecycle:
                 if connection is not None and engine.options.on_crash == "raise":
                     # Its end may not have been delivered yet.
                     raise connection.error or CliExited("the CLI has ended")
-            # One that was never ready is started as if for the first time.
-            return self._spawn(self._was_ready)
+            # One without a conversation is started as if for the first time.
+            return self.spawn(self._was_ready and engine.conversed)
 
     def ensure_begun(self) -> Connection:
         """Spawn the CLI and send the greeting, unless that is done."""
@@ -102,8 +113,21 @@ class Lifecycle:
         def claim() -> bool:
             # When it is about to be written: of several threads that ask first, one greets.
             mine, connection.begun = not connection.begun, True
+            if mine:
+                connection.greeted_with = form
             return mine
 
+        make_greeting = self._engine.dialect.greeting
+        form = self._engine.restarter.form_to_greet_with(connection)
+        said = {**connection.launch.initialize, **self._engine.serving.greeting()}
+        if form is not None:
+            said["jsonSchema"] = dict(form)
+        if make_greeting is None:
+            refuse_settings(self._engine.dialect.name, list(said))
+            self._begin_ungreeted(connection)
+            return connection
+        has_prompt = any(word.startswith("--system-prompt") for word in connection.launch.argv)
+        greeting = make_greeting(said, has_prompt)
         timeout = self._engine.options.start_timeout
         if timeout is not None:
             self._engine.timers.after(timeout, lambda: self._start_is_late(connection, timeout))
@@ -114,7 +138,7 @@ class Lifecycle:
             with contextlib.suppress(CliFailed, ClientClosed):
                 connection.request(
                     "initialize",
-                    {**connection.launch.initialize, **self._engine.serving.greeting()},
+                    greeting,
                     lambda reply: self._greeted(connection, reply),
                     only_if=claim,
                 )
@@ -124,11 +148,22 @@ class Lifecycle:
         connection.is_starting = True
         return connection
 
+    def _begin_ungreeted(self, connection: Connection) -> None:
+        """Where there is no greeting, a process that runs is ready."""
+        with self._engine.lock:
+            mine, connection.begun = not connection.begun, True
+        if mine:
+            connection.is_starting = True
+            self._now_ready(connection)
+
     def ensure_ready(self, method: str, timeout: Optional[float] = None) -> Connection:
         """Wait until the CLI has answered the greeting."""
         engine = self._engine
         connection = self.ensure_begun()
         deadline = Deadline(timeout)
+        while connection.retiring and not self.closing and not deadline.is_over():
+            engine.changes.wait_for(partial(self._is_replaced, connection), deadline)
+            connection = self.ensure_begun()
         engine.changes.wait_for(
             lambda: connection.ready or connection.ended or self.closing, deadline
         )
@@ -140,7 +175,12 @@ class Lifecycle:
             raise ClientClosed()
         raise CliDidNotStart(f"{method}() waited {timeout:g} s for the CLI to be ready")
 
-    def _spawn(self, again: bool) -> Connection:
+    def _is_replaced(self, connection: Connection) -> bool:
+        """Whether a connection that is being ended on purpose has a successor, or fails to."""
+        return not connection.retiring or self.connection is not connection or self.closing
+
+    def spawn(self, again: bool, on_purpose: bool = False) -> Connection:
+        """Start the CLI, *again*: to go on with the conversation. ``spawning`` is held."""
         # What only a start needs is imported at a start: many import us and never ask.
         from .command import build_launch
 
@@ -149,14 +189,17 @@ class Lifecycle:
         resume = engine.session_id if again and not self._lost_conversation else None
         if self._lost_conversation:
             options = without_conversation(options)
+        with engine.lock:
+            schema = engine.restarter.choose()
         # Without an id nothing has happened yet: then the options say it again.
         launch = build_launch(
             options,
             resume=resume,
-            model=self.model if again else None,
-            permission_mode=self.permission_mode if again else None,
-            budget_left=self._budget_left() if again else None,
+            model=self.model,
+            permission_mode=self.permission_mode,
+            budget_left=self._budget_left() if self._was_ready else None,
             own_tools=engine.serving.own_tools(),
+            json_schema=schema,
         )
         self._resuming = resume
         connection: Optional[Connection] = None
@@ -166,6 +209,7 @@ class Lifecycle:
 
                 self.recorder = Recorder(options.record)
             connection = Connection(engine, self._make_transport(), launch, self.recorder)
+            connection.schema = schema
             with engine.lock:
                 engine.meter.new_process()
             connection.start()
@@ -187,7 +231,9 @@ class Lifecycle:
         if self.dispatcher_thread is None and not engine.delivery.by_waiters:
             self.dispatcher_thread = DispatcherThread(engine, engine.name)
             self.dispatcher_thread.start()
-        if again:
+        if on_purpose:
+            logger.debug("= the CLI was started again, for answers of another form")
+        elif again:
             logger.warning(
                 "= the CLI was started again%s", f" and resumes {resume}" if resume else ""
             )
@@ -237,22 +283,23 @@ class Lifecycle:
         version = reply.body.get("claude_code_version")
         if isinstance(version, str):
             connection.cli_version = version
+            # Old ones do not look at it, and say nothing.
+            connection.schema = connection.schema or connection.greeted_with
         options = self._engine.options
         goes_on = bool(self._resuming or options.resume or options.continue_conversation)
-        if goes_on and connection.cli_version is not None:
-            # New CLIs count on from the saved total: ask where it stands.
-            self._engine.responders.run(lambda: self._ask_baseline(connection))
-        else:
-            self._now_ready(connection)
+        tells_costs = self._engine.dialect.begins_turns and connection.cli_version is not None
+        # New CLIs count on from the saved total: ask where it stands.
+        then = self._ask_baseline if goes_on and tells_costs else self._now_ready
+        if self.controls is not None:
+            then = partial(self.controls.repeat, then)
+        self._engine.responders.run(lambda: then(connection))
 
     def _ask_baseline(self, connection: Connection) -> None:
         def told(reply: Reply) -> None:
             if connection.ready:
                 return
-            session = reply.body.get("session")
-            total = session.get("total_cost_usd") if isinstance(session, dict) else None
             with self._engine.lock:
-                self._engine.meter.new_process(total if isinstance(total, (int, float)) else None)
+                self._engine.meter.resumed(reply.body)
             self._now_ready(connection)
 
         def unknown() -> None:
@@ -298,24 +345,6 @@ class Lifecycle:
             busy = connection.ledger.in_flight is not None or connection.ledger.foreign_turn
         return "busy" if busy else "idle"
 
-    def info(self) -> Info:
-        """What the CLI told so far."""
-        connection = self.connection
-        if connection is None:
-            return Info()
-        told = connection.greeting
-        return Info(
-            commands=as_tuple(told.get("commands")),
-            models=as_tuple(told.get("models")),
-            account=told.get("account"),
-            agents=as_tuple(told.get("agents")),
-            output_style=told.get("output_style"),
-            available_output_styles=as_tuple(told.get("available_output_styles")),
-            cli_version=connection.cli_version,
-            capabilities=as_tuple(connection.capabilities or told.get("capabilities")),
-            raw=told,
-        )
-
     # Its end.
 
     def connection_ended(self, connection: Connection) -> None:
@@ -328,15 +357,19 @@ class Lifecycle:
             connection.ledger.in_flight = None
             closing = self.closing
             missing = self._resuming is not None and conversation_is_missing(connection)
-            if not closing and not missing:
+            if not closing and not missing and not connection.retiring:
                 self.crashes += 1
+            # Looked at before anybody is told: whoever asks after that starts it again himself.
             queued = bool(engine.queue)
         engine.changes.tell()
         if closing:
             self.closer.finish()
             return
+        if connection.retiring:
+            return  # the next one is on its way
         if entry is not None and isinstance(entry.owner, Turn):
-            engine.turn_failed(entry.owner, error)
+            again = engine.endings.failed(entry.owner, error, engine.options.on_crash == "resume")
+            queued = queued or again
         with self.spawning:  # it may have ended while it was being started
             superseded = connection is not self.connection
         if superseded:
@@ -345,6 +378,8 @@ class Lifecycle:
             logger.warning("! the CLI knows no conversation %s: a new one begins", self._resuming)
             self._lost_conversation = True
             engine.session_id = None
+        elif isinstance(error, (UnsupportedByCli, UsageError)):
+            engine.restarter.form_refused(connection, error)
         elif self._is_final(connection):
             self.gave_up = error if engine.options.on_crash == "raise" else None
             self.fail_queued(error)
@@ -353,7 +388,7 @@ class Lifecycle:
             return
         else:
             logger.warning("! %s", str(error).splitlines()[0])
-        if queued:
+        if queued and engine.queue:
             try:
                 self.ensure_begun()
             except Exception as failure:
@@ -398,8 +433,3 @@ def without_conversation(options: Any) -> Any:
         resume_at=None,
         resume_drops_turn=None,
     )
-
-
-def as_tuple(value: Any) -> Optional[Tuple[Any, ...]]:
-    """A list of the wire as a tuple; None stays None."""
-    return tuple(value) if isinstance(value, (list, tuple)) else None

@@ -192,6 +192,8 @@ class OpenRequest:
             raise
         if self.timer is not None:
             self.timer.cancel()
+        if getattr(self._decision, "interrupts", False):
+            self.connection.serving.stop_turn(self.connection)
 
     # Whoever thinks about it.
 

@@ -47,4 +47,8 @@ class PendingReply:
         if self._error is not None:
             raise self._error
         assert self._reply is not None
+        if self._reply.error is not None:
+            from .redaction import redact_text
+
+            self._reply.error = redact_text(self._reply.error)  # it becomes an exception's text
         return self._reply

@@ -67,7 +67,9 @@ class ProcessTransport(Transport):
     def start(self, launch: Launch) -> None:
         """Spawn the child; see :class:`Transport`."""
         from .command import creation_flags, redact_argv
+        from .redaction import remember_secrets
 
+        remember_secrets(launch.environment)
         self._argv = redact_argv(launch.argv)
         if launch.cwd is not None and not os.path.isdir(launch.cwd):
             self._stop.close()

@@ -225,6 +225,13 @@ class Serving:
 
     # Around it.
 
+    def stop_turn(self, connection: Connection) -> None:
+        """Interrupt what runs, after an answer that could not say so itself."""
+        with self._engine.lock:
+            entry = connection.ledger.running()
+        if entry is not None and connection is self._engine.lifecycle.connection:
+            self._engine.stopper.stop(entry.owner, None)
+
     def call_cancelled(self, function: Callable[..., object], arguments: Tuple[Any, ...]) -> None:
         """Tell whoever thinks about a request that its answer is no longer wanted."""
         dispatcher = self._engine.dispatcher

@@ -20,6 +20,7 @@ from ..errors import AskTimeout, ClaudeError
 
 if TYPE_CHECKING:
     from ..answers import Turn
+    from ..protocol.turns import Entry
     from .engine import Engine
 
 __all__ = ["Stopper"]
@@ -46,39 +47,39 @@ class Stopper:
                 return False
             turn._interrupted = True
             turn._stopping = turn._stopping or reason
-        self._engine.responders.run(lambda: self._send_interrupt(turn))
+            entry = turn._entry
+        self._engine.responders.run(lambda: self._send_interrupt(entry))
         self.watch_stop(turn)
         return True
 
-    def _send_interrupt(self, turn: Turn) -> None:
+    def _send_interrupt(self, entry: Optional[Entry]) -> None:
         connection = self._engine.lifecycle.connection
         if connection is not None and not connection.ended:
             # Decided when it is its turn to be written: it must never hit the next question.
             with contextlib.suppress(ClaudeError):  # it has ended meanwhile
-                connection.request(
-                    "interrupt",
-                    {"cancel_queued": True},
-                    only_if=lambda: connection.ledger.running() is turn._entry,
-                )
+                connection.interrupt(lambda: connection.ledger.running() is entry)
 
     def watch_stop(self, turn: Turn) -> None:
         """Interrupt again, because the first may have come too early; then end it by force."""
+        entry = turn._entry  # it may be asked again, which is not to be stopped
         for delay in INTERRUPT_AGAIN_AFTER:
             again = self._engine.timers.after(
-                delay, lambda: self._engine.responders.run(lambda: self._send_interrupt(turn))
+                delay, lambda: self._engine.responders.run(lambda: self._send_interrupt(entry))
             )
             turn._timers.append(again)
-        turn._timers.append(self._engine.timers.after(STOP_PATIENCE, lambda: self._force(turn)))
+        turn._timers.append(
+            self._engine.timers.after(STOP_PATIENCE, lambda: self._force(turn, entry))
+        )
 
-    def _force(self, turn: Turn) -> None:
+    def _force(self, turn: Turn, entry: Optional[Entry]) -> None:
         with self._engine.lock:
             connection = self._engine.lifecycle.connection
-            ended = connection is None or connection.ledger.running() is not turn._entry
+            ended = connection is None or connection.ledger.running() is not entry
         if connection is None or ended:
             # Its result is here, and its handlers have not run: posted to a thread, perhaps,
             # that waits for just this turn.
             if turn._stopping is not None and not turn._is_over():
-                self._engine.turn_failed(turn, turn._stopping)
+                self._engine.endings.failed(turn, turn._stopping)
             return
         connection.kill(f"a turn did not end within {STOP_PATIENCE:g} s of its interrupt")
 
@@ -86,7 +87,9 @@ class Stopper:
         """The turn's ``timeout`` is up."""
         assert turn.timeout is not None
         if self._engine.unqueue(turn):
-            turn._fail(AskTimeout(turn.timeout, sent=False))
+            # Sent, if it waits to be asked again.
+            tried = bool(turn._tries or turn._form_tries)
+            turn._fail(AskTimeout(turn.timeout, sent=tried, answer=turn._answer))
         elif not self.stop(turn, AskTimeout(turn.timeout)):
             entry = turn._entry
             if entry is not None and entry.result is not None:

@@ -46,6 +46,7 @@ __all__ = [
 SESSION_ID = "5e551011-0000-4000-8000-000000000001"
 API_MESSAGE_ID = "msg_00000000000000000001"
 MODEL = "claude-stand-in-1"
+TOOLS = ("Task", "Bash", "Read", "Write", "Edit")
 # What the two styles of the stand-ins call themselves.
 VERSIONS = {"new": "2.1.325", "old": "2.0.30"}
 CAPABILITIES = (
@@ -97,7 +98,7 @@ def init(
     message: Wire = {
         "cwd": "/home/user/project",
         "session_id": session_id,
-        "tools": ["Task", "Bash", "Read", "Write", "Edit"],
+        "tools": list(TOOLS),
         "mcp_servers": [],
         "model": MODEL,
         "permissionMode": "default",

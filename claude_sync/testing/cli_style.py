@@ -10,7 +10,9 @@ This module imports nothing but the standard library and :mod:`.builders`.
 
 from __future__ import annotations
 
-from . import builders
+import json
+
+from . import builders, builders_system
 
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
@@ -39,6 +41,7 @@ class CliStyle:
         session_states: Whether it reports running and idle.
         patience: How many seconds an ``expect`` waits, at most.
         cwd: The folder it says it works in.
+        form: The JSON Schema that its answers are to have, or None.
 
     """
 
@@ -59,6 +62,7 @@ class CliStyle:
         self.environ: Mapping[str, str] = {}
         self.partial = True
         self.replays = True
+        self.form: Optional[Wire] = None
         self.session_states = False
         self.message_id = builders.API_MESSAGE_ID
         self._messages_begun = 0
@@ -75,6 +79,9 @@ class CliStyle:
         )
         self.model = self.option("--model") or self.model
         self.mode = self.option("--permission-mode") or self.mode
+        form = self.option("--json-schema")
+        if form:
+            self.form = json.loads(form)
         if "--fork-session" not in argv:
             self.session_id = self.option("--resume") or self.session_id
         self.session_id = self.option("--session-id") or self.session_id
@@ -131,9 +138,13 @@ class CliStyle:
 
     def init(self) -> Wire:
         """The message that begins a turn."""
+        more: Wire = {}
+        if self.form is not None:
+            more["tools"] = [*builders_system.TOOLS, "StructuredOutput"]
         return builders.init(
             self.session_id,
             self.version,
+            **more,
             model=self.model,
             permissionMode=self.mode,
             cwd=self.cwd,

@@ -81,7 +81,8 @@ class EchoTurn:
                 # Quick: most turns of a benchmark are this one write.
                 announced = self._echo.was_announced(user)
                 text = "echo: " + described(user)
-                self._cli.answer(text, to=user, announced=announced, **self._money(paid=True))
+                fields = {**self._money(paid=True), **self._data()}
+                self._cli.answer(text, to=user, announced=announced, **fields)
         except Interrupted as interruption:
             fields = {"note": interruption.note, **self._money()}
             self._cli.say(*self._cli.interruption(self._echo.turn, self._said, **fields))
@@ -139,7 +140,8 @@ class EchoTurn:
         self._end(text)
 
     def _end(self, text: str, **fields: Any) -> None:
-        fields = {"permission_denials": self._denials, **self._money(paid=True), **fields}
+        paid = {**self._money(paid=True), **self._data()}
+        fields = {"permission_denials": self._denials, **paid, **fields}
         messages = self._cli.ending(self._echo.turn, text, **fields)
         if self._echo.background:
             # It is not idle as long as an agent works.
@@ -312,6 +314,14 @@ class EchoTurn:
         if paid:
             self._echo.cost += self._cli.settings.get("cost", 0.0)
         return {"total_cost_usd": self._echo.cost}
+
+    def _data(self) -> Wire:
+        """What a model would have filled in, if the client wants data."""
+        if self._cli.form is None:
+            return {}
+        from .example_data import example_of
+
+        return {"structured_output": example_of(self._cli.form)}
 
     def _idle(self) -> List[Wire]:
         """The word that nothing runs, if that is so and the client wants to know."""

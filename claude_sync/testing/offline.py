@@ -19,6 +19,7 @@ import time
 
 from . import builders
 from .cli_side import CliSide, EndOfInput
+from .echo_controls import EchoControls
 from .echo_turns import EchoTurn, Interrupted
 
 # Known to type checkers; importing typing would take longer than all the rest.
@@ -63,6 +64,7 @@ class Echo:
         self.background: List[Tuple[float, str]] = []
         self.servers: List[str] = []
         self.hooks: Wire = {}
+        self.controls = EchoControls(self)
         self._announced: Set[Any] = set()
         self._replies: Dict[str, Wire] = {}
         self._interrupted = False
@@ -179,7 +181,8 @@ class Echo:
         """Answer a request of the client."""
         body = request.get("request")
         subtype = body.get("subtype") if isinstance(body, dict) else None
-        serve = getattr(self, f"serve_{subtype}", None)
+        homes = (self.controls, self) if self.cli.style == "new" else (self,)
+        serve = next((s for s in (getattr(h, f"serve_{subtype}", None) for h in homes) if s), None)
         if serve is not None and "request_id" in request:
             serve(request, body)
         elif self.cli.style == "new":
@@ -194,6 +197,8 @@ class Echo:
         self._initialized = True
         self.servers = [str(name) for name in body.get("sdkMcpServers") or ()]
         self.hooks = body.get("hooks") or {}
+        if self.cli.style == "new" and isinstance(body.get("jsonSchema"), dict):
+            self.cli.form = body["jsonSchema"]
         for server in self.servers:
             hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
             hello["clientInfo"] = {"name": "stand-in", "version": self.cli.version}

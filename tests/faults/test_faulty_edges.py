@@ -355,6 +355,10 @@ def test_question_after_a_foreign_turn(greet, until, style, ending):
     cli = ScriptedCli(style=style, patience=PATIENCE)
     with Client(transport=cli) as client:
         greet(client, cli)
+        first = client.submit("first")
+        cli.answer("Yes")
+        first.result(PATIENCE)
+        until(lambda: client.state == "idle")
         cli.say(cli.init())
         until(lambda: client.state == "busy")
         turn = client.submit("mine")

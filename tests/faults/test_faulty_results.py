@@ -137,6 +137,9 @@ def test_two_results_for_one_question(cli, client):
 
 def test_question_waits_for_a_turn_of_the_cli(cli, client):
     """No question is sent while the CLI is known to run a turn of its own."""
+    first = client.submit("first")
+    cli.answer("Yes")
+    first.result(PATIENCE)
     heard = threading.Event()
     client.on_text(lambda _: heard.set())
     cli.say(cli.init(), builders.assistant("by myself"))

@@ -19,6 +19,7 @@ from claude_sync.runtime.closing import Closer
 from claude_sync.runtime.connection import Connection
 from claude_sync.runtime.delivery import Delivery, DispatcherThread
 from claude_sync.runtime.dispatcher import Dispatcher
+from claude_sync.runtime.endings import Endings
 from claude_sync.runtime.engine import Engine
 from claude_sync.runtime.inbox import Inbox
 from claude_sync.runtime.lifecycle import Lifecycle
@@ -147,8 +148,8 @@ def forget_a_client(cli):
         (Dispatcher, "_routed"),
         (Dispatcher, "_result"),
         (Delivery, "process_batch"),
-        (Engine, "turn_ended"),
-        (Engine, "_finished"),
+        (Endings, "ended"),
+        (Engine, "finished"),
         (Inbox, "take"),
     ],
 )

@@ -238,3 +238,11 @@ def test_what_we_fail_to_serve_in_the_older_form_is_answered_in_kind():
     """With nothing, where there is nothing to decide."""
     raw = {"type": "callback.request", "id": "cb", "payload": {"callback_type": "x"}}
     assert control.failed_reply(raw, "cb")["payload"] == {}
+
+
+def test_the_older_form_has_no_word_for_stopping_the_turn():
+    """So the answer does not say it; whoever answers has to stop the turn."""
+    raw = {"type": "callback.request", "id": "cb", "payload": {"callback_type": "can_use_tool"}}
+    assert control.deny_reply(raw, "no", True)["payload"] == {"behavior": "deny", "message": "no"}
+    reply = control.deny_reply(asked("can_use_tool"), "no", True)
+    assert reply["response"]["response"]["interrupt"] is True

@@ -100,6 +100,13 @@ def test_an_interrupt_that_came_too_late_spoils_nothing():
     assert failure_of(ended(result="4"), interrupted=True) is None
 
 
+def test_an_interrupt_in_another_dialect():
+    """There every failure is an "error"; the reason is known because we interrupted."""
+    raw = ended("error", is_error=True, error="Request cancelled")
+    assert failure_of(raw, interrupted=True).error_class is errors.TurnInterrupted
+    assert failure_of(raw).error_class is errors.ExecutionError
+
+
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [

@@ -3,6 +3,7 @@
 import pytest
 
 from claude_sync.blocks import TextBlock, ThinkingBlock, ToolResult, ToolUse
+from claude_sync.envelope_messages import SessionCreated
 from claude_sync.messages import (
     Assistant,
     AuthStatus,
@@ -375,3 +376,25 @@ def test_each_type_has_its_class(raw, expected):
     assert message == expected
     assert type(message) is type(expected)
     assert message.raw is raw
+
+
+# Envelopes.
+
+
+def test_a_message_in_an_envelope_is_typed():
+    """The classes are tested where they are; here is how they are found."""
+    created = parse({"type": "session.created", "payload": {"sdk_session_id": "s"}})
+    assert created == SessionCreated(payload={"sdk_session_id": "s"}, sdk_session_id="s")
+    wrapped = parse({"type": "sdk.message", "payload": {"type": "result", "result": "4"}})
+    assert wrapped.message == Result(result="4")
+
+
+def test_an_envelope_in_an_envelope_is_left_alone():
+    """It is no message of a CLI, and could go on for ever."""
+    inner = {"type": "sdk.message", "payload": {"type": "result"}}
+    assert parse({"type": "sdk.message", "payload": inner}).message == Unknown("sdk.message")
+
+
+def test_a_type_with_a_dot_need_not_be_an_envelope():
+    """Those that are not known stay unknown."""
+    assert parse({"type": "session.nonsense"}) == Unknown("session.nonsense")

@@ -159,9 +159,26 @@ class TestSending:
     def test_none_while_the_cli_runs_a_turn_of_its_own(self):
         """An init with nothing of ours running announces a turn of the CLI's own."""
         ledger = TurnLedger()
+        ledger.finished(sent(ledger))
         ledger.on_init()
         assert not ledger.may_send()
         ledger.on_result(result(origin=NOTIFICATION))
+        assert ledger.may_send()
+
+    def test_an_init_before_anything_was_asked_is_no_turn(self):
+        """Some say it once when they start; only one that says that it runs has a turn."""
+        ledger = TurnLedger()
+        ledger.on_init()
+        assert ledger.may_send()
+        ledger.on_session_state("running")
+        ledger.on_init()
+        assert not ledger.may_send()
+
+    def test_where_no_turn_is_the_clis_own_an_init_is_none(self):
+        """In other dialects it announces nothing but itself."""
+        ledger = TurnLedger(begins_turns=False)
+        ledger.finished(sent(ledger))
+        ledger.on_init()
         assert ledger.may_send()
 
     def test_our_own_init_is_no_foreign_turn(self):

@@ -178,7 +178,6 @@ LOCAL = {
     "record": "x.jsonl",
     "post": print,
     "transport": object(),
-    "dialect": "callback",
     "name": "n",
     "raise_handler_errors": True,
     "on_crash": "raise",
@@ -190,9 +189,38 @@ def test_settings_of_the_client_do_not_reach_the_cli(launch):
     assert launch(**LOCAL) == launch()
 
 
+@pytest.mark.parametrize(
+    ("dialect", "words"),
+    [
+        (
+            "callback",
+            [
+                *("--output-format", "stream-json"),
+                *("--input-format", "stream-json"),
+                *("--permission-prompt-tool", "stdio"),
+                *("--verbose", PARTIAL),
+            ],
+        ),
+        (
+            "user-message",
+            [
+                *("-p", "--verbose"),
+                *("--output-format", "stream-json"),
+                *("--input-format", "stream-json"),
+                *("--replay-user-messages", PARTIAL),
+            ],
+        ),
+    ],
+)
+def test_a_dialect_has_its_own_words(launch, dialect, words):
+    """Each has exactly the flags that it is described with."""
+    assert list(launch(dialect=dialect).argv[1:]) == words
+
+
 def test_every_setting_is_covered_here():
     """Each setting is tried by a test of this file."""
     elsewhere = {
+        "dialect",
         *("cwd", "env", "cli", "sandbox", "forward_subagent_text", "retry_effects"),
         *("enable_file_checkpointing", "include_partial_messages"),
     }

@@ -12,7 +12,8 @@ import pytest
 from claude_sync import AskTimeout, Client, ClientClosed, ExecutionError, UsageError
 from claude_sync.errors import TurnInterrupted
 from claude_sync.runtime import engine as engine_module
-from claude_sync.runtime.engine import new_uuid, with_answer
+from claude_sync.runtime.endings import with_answer
+from claude_sync.runtime.engine import new_uuid
 from claude_sync.testing import ScriptedCli, builders
 
 PATIENCE = 10

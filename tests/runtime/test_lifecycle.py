@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from claude_sync import CliDidNotStart, Client, ClientClosed, CliExited
-from claude_sync.runtime.lifecycle import as_tuple
 from claude_sync.testing import ScriptedCli
 
 PATIENCE = 10
@@ -262,11 +261,3 @@ def test_a_closed_client_is_not_opened_again(lives):
     with pytest.raises(ClientClosed):
         client._engine.lifecycle.open()
     assert lives.made == []
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"), [([1], (1,)), ((1,), (1,)), (None, None), ("ab", None)]
-)
-def test_lists_of_the_wire_become_tuples(value, expected):
-    """What is no list is None."""
-    assert as_tuple(value) == expected

@@ -1,0 +1,109 @@
+"""
+What messages other than results tell about tokens: the context, and the subagents.
+
+::
+
+    process -> lines -> messages -> [tally] -> dispatch
+
+The size of the context is what the last request of the main conversation had the
+model read: ``input_tokens``, and those read from and put into the cache. That is
+the CLI's own definition, in its status line and in ``get_context_usage``; the
+reply itself is not in it yet. Replies of subagents have contexts of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Tuple
+
+from .costs import count_of
+
+if TYPE_CHECKING:
+    from .agent_usage import AgentLog, AgentUsage
+
+__all__ = ["Tally", "context_of"]
+
+# Speaks where the CLI itself does; nothing was read for that.
+SYNTHETIC = "<synthetic>"
+READ = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+class Tally:
+    """What is known of one client's conversation; fed by one thread, asked by any."""
+
+    def __init__(self) -> None:
+        self._spoken: Optional[Mapping[str, Any]] = None
+        self._session_id: Any = None
+        self._agents: Optional[AgentLog] = None
+
+    @property
+    def context_tokens(self) -> Optional[int]:
+        """The size of the context; None before it is told, and after it was given up."""
+        return None if self._spoken is None else context_of(self._spoken)
+
+    @property
+    def agent_usage(self) -> Tuple[AgentUsage, ...]:
+        """Every subagent so far."""
+        return () if self._agents is None else self._agents.all()
+
+    def see(self, raw: Mapping[str, Any]) -> None:
+        """A complete message came. Every one does, so this does little."""
+        kind = raw.get("type")
+        if kind == "assistant":
+            if is_of_the_main_thread(raw):
+                self._spoken = raw
+            if mentions_agents(raw):
+                self._see_agents(raw)
+        elif kind == "user":
+            if self._agents is not None:
+                self._agents.see(raw)
+        elif kind == "system":
+            self._system(raw)
+        elif kind == "conversation_reset":
+            self._spoken = None
+
+    def _system(self, raw: Mapping[str, Any]) -> None:
+        subtype = raw.get("subtype")
+        if subtype == "init":
+            session_id = raw.get("session_id")
+            if session_id != self._session_id:
+                # Another conversation than before: /clear, or one that was lost.
+                self._session_id, self._spoken = session_id, None
+        elif subtype == "compact_boundary":
+            self._spoken = None
+        elif isinstance(subtype, str) and subtype.startswith("task_"):
+            self._see_agents(raw)
+
+    def _see_agents(self, raw: Mapping[str, Any]) -> None:
+        if self._agents is None:
+            from .agent_usage import AgentLog
+
+            self._agents = AgentLog()
+        self._agents.see(raw)
+
+
+def is_of_the_main_thread(raw: Mapping[str, Any]) -> bool:
+    """Whether an ``assistant`` message is the model's, in the main conversation."""
+    message = raw.get("message")
+    if not isinstance(message, dict) or raw.get("parent_tool_use_id") is not None:
+        return False
+    return message.get("model") != SYNTHETIC
+
+
+def mentions_agents(raw: Mapping[str, Any]) -> bool:
+    """Whether an ``assistant`` message starts a subagent."""
+    message = raw.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list):
+        return False
+    # The two names of the tool.
+    return any(isinstance(b, dict) and b.get("name") in ("Task", "Agent") for b in content)
+
+
+def context_of(raw: Mapping[str, Any]) -> Optional[int]:
+    """The size of the context that an ``assistant`` message answers to; None: not told."""
+    message = raw.get("message")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    if not isinstance(usage, dict):
+        return None
+    counts = [count_of(usage.get(name)) for name in READ]
+    return None if counts[0] is None else sum(count or 0 for count in counts)

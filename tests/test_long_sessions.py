@@ -22,7 +22,7 @@ PATIENCE = 60
 FIRST = MORE = 100
 
 # Not part of a client: code, what is of the interpreter, and the scripted CLI. The list of
-# all subagents is meant to have all of them.
+# subagents is meant to have many of them, and has an end of its own.
 ELSEWHERE = (type, types.ModuleType, types.CodeType, types.FrameType, ScriptedCli, AgentLog)
 
 

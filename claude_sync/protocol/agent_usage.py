@@ -27,6 +27,8 @@ __all__ = ["AGENT_TOOLS", "AgentLog", "AgentUsage"]
 AGENT_TOOLS = ("Task", "Agent")
 COUNTS = ("total_tokens", "tool_uses", "duration_ms")
 OVER = ("completed", "failed", "stopped", "killed")
+# A session may go on for ever, and what is known of its agents must not.
+AGENTS_KEPT = 1000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +69,7 @@ class AgentUsage:
 
 
 class AgentLog:
-    """The subagents that messages have told of, in order of their first mention."""
+    """The last 1,000 subagents that messages have told of, in order of their first mention."""
 
     def __init__(self, messages: Iterable[Mapping[str, Any]] = ()) -> None:
         # Under the id of the tool call where there is one, else of the task. Whole values
@@ -173,11 +175,22 @@ class AgentLog:
 
     def _note(self, name: str, **told: Any) -> None:
         """Keep what was told; what was not stays as it is."""
+        if name not in self._agents and len(self._agents) >= AGENTS_KEPT:
+            self._forget_oldest()
         before = self._agents.get(name) or AgentUsage()
         news = {field: value for field, value in told.items() if value is not None}
         if news.get("status") == "running" and before.status in OVER:
             del news["status"]  # a quick one is over before its start was told
         self._agents[name] = dataclasses.replace(before, **news)
+
+
+    def _forget_oldest(self) -> None:
+        oldest = next(iter(self._agents))
+        agents = dict(self._agents)
+        del agents[oldest]
+        self._agents = agents  # a new one: others may be looking at the old
+        self._started.discard(oldest)
+        self._names = {agent: name for agent, name in self._names.items() if name != oldest}
 
 
 def blocks_of(raw: Mapping[str, Any]) -> Tuple[Mapping[str, Any], ...]:

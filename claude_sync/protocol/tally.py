@@ -42,7 +42,7 @@ class Tally:
 
     @property
     def agent_usage(self) -> Tuple[AgentUsage, ...]:
-        """Every subagent so far."""
+        """The subagents so far: the last 1,000 of them."""
         return () if self._agents is None else self._agents.all()
 
     def see(self, raw: Mapping[str, Any]) -> None:

@@ -86,6 +86,8 @@ class TurnLedger:
         self.tells_uuids = False
         # The CLI's own word on what it does, where it says so: running, idle, requires_action.
         self.session_state: Optional[str] = None
+        # The uuid of the last result, which is not that of any message of ours.
+        self._last_result: Any = None
         # Agents and workflows that work in the background, by task id.
         self.background_tasks: Dict[str, str] = {}
 
@@ -192,6 +194,10 @@ class TurnLedger:
 
     def on_result(self, raw: Mapping[str, Any]) -> Optional[Entry]:
         """Bind a result: the entry it completes, or None for a result of nobody."""
+        uuid = raw.get("uuid")
+        if uuid is not None and uuid == self._last_result:
+            return None  # said twice: it must not answer the next question
+        self._last_result = uuid
         entry = self._owner_of(raw)
         if entry is not None:
             entry.result = raw

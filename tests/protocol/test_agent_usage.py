@@ -178,3 +178,16 @@ def test_junk_is_not_told(junk):
     log.see(task("task_progress", usage=junk))
     assert log.all()[0].total_tokens == 7
     assert only({**CALL, "message": {"content": [{"id": "t", "name": "Agent", "input": junk}]}})
+
+
+def test_what_is_known_of_agents_has_an_end(monkeypatch):
+    """The oldest are forgotten, with their names, and count as unknown from then on."""
+    monkeypatch.setattr("claude_sync.protocol.agent_usage.AGENTS_KEPT", 3)
+    log = AgentLog()
+    for number in range(10):
+        task = {"type": "system", "task_id": f"task{number}", "subagent_type": "helper"}
+        log.see({**task, "subtype": "task_started", "tool_use_id": f"use{number}"})
+        log.see({**task, "subtype": "task_notification", "status": "completed"})
+    assert [agent.agent_id for agent in log.all()] == ["task7", "task8", "task9"]
+    assert [agent.status for agent in log.started()] == ["completed"] * 3
+    assert len(log._names) == len(log._started) == 3

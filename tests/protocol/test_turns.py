@@ -458,3 +458,17 @@ def test_small_judgements():
     assert not is_awaited("local_bash")
     assert is_terminal({"status": "failed"})
     assert not is_terminal("failed")
+
+
+def test_a_result_that_is_said_twice_answers_one_question():
+    """Of a CLI that lists no uuids, the repetition comes when the next question is out."""
+    ledger = TurnLedger()
+    first, second = Entry("u1"), Entry("u2")
+    ledger.sent(first)
+    ledger.on_replay("u1")
+    result = {"type": "result", "subtype": "success", "uuid": "r1"}
+    assert ledger.on_result(result) is first
+    ledger.finished(first)
+    ledger.sent(second)
+    assert ledger.on_result(dict(result)) is None
+    assert ledger.on_result({**result, "uuid": "r2"}) is second

@@ -171,6 +171,7 @@ class Turn(Future):  # type: ignore[type-arg]
     _message: Optional[Mapping[str, Any]] = None
     _tries = 0
     _not_before = 0.0
+    _tried_answer: Optional[Answer] = None
     # The results and the cost of the tries before.
     _earlier: Tuple[Mapping[str, Any], ...] = ()
     _spent_before = 0.0
@@ -318,6 +319,7 @@ class Turn(Future):  # type: ignore[type-arg]
         """
         It is asked once more. What was said does not count; what was done, and paid, does.
         """
+        self._tried_answer = self._answer
         if self._answer is not None:
             self._spent_before = self._answer.cost_usd
         if self._entry is not None:

@@ -219,7 +219,7 @@ class Client(HandlerMethods, ControlMethods):
         it is answered next. Questions that still wait in this client stay in line.
         """
         seconds("timeout", timeout)
-        return self._engine.interrupt(timeout, cancel_queued)
+        return self._engine.requests.interrupt(timeout, cancel_queued)
 
     def control(
         self, subtype: str, timeout: Optional[float] = None, **fields: Any
@@ -230,7 +230,7 @@ class Client(HandlerMethods, ControlMethods):
         Waits for *timeout* seconds, by default ``control_timeout``. ControlError if the CLI
         refuses; ControlTimeout if it says nothing, as old ones do to what they do not know.
         """
-        return self._engine.control(subtype, fields, seconds("timeout", timeout))
+        return self._engine.requests.control(subtype, fields, seconds("timeout", timeout))
 
     def process_events(self, timeout: float = 0) -> int:
         """

@@ -172,8 +172,10 @@ class CostMeter:
 
     def __init__(self) -> None:
         self.total_usd = 0.0
-        # What the process that runs has told last; None: nobody knows where it began.
+        # What the process that runs has told last, and the one before it; None: nobody knows
+        # where it began.
         self._process_total: Optional[float] = 0.0
+        self._total_before: Optional[float] = None
         # Of processes before; where this one began (None: unknown); what it told last.
         self._models: Tuple[Dict[str, ModelUsage], Optional[Models], Models] = ({}, {}, {})
         # Something was spent that no totals by model have told of yet.
@@ -212,14 +214,23 @@ class CostMeter:
             begun_at = None
         elif baseline == 0.0 and begun_at is None:
             begun_at = {}
-        self._process_total = baseline
+        self._total_before, self._process_total = self._process_total, baseline
         self._begin_models(begun_at)
 
-    def resumed(self, reply: Mapping[str, Any]) -> None:
-        """A process goes on from a saved total: *reply* is what it says to ``get_usage``."""
+    def resumed(self, reply: Mapping[str, Any], own: bool = False) -> None:
+        """
+        A process goes on from a saved total: *reply* is what it says to ``get_usage``.
+
+        *own*: it goes on with what the process before it did. Then a total above the last
+        one that was told is money spent after that, beside the turns: it is counted now.
+        """
         session = reply.get("session")
         told = session if isinstance(session, dict) else {}
-        self.new_process(told.get("total_cost_usd"), told.get("model_usage"))
+        baseline = amount_of(told.get("total_cost_usd"))
+        before = self._total_before
+        if own and before is not None and baseline is not None and baseline > before + ROUNDING:
+            self.total_usd += baseline - before
+        self.new_process(baseline, told.get("model_usage"))
 
     def result(self, raw: Mapping[str, Any]) -> Charge:
         """Count a result, whoever's it is; return what it added."""

@@ -47,8 +47,8 @@ def wait_before(
     *dice*, from 0 to 1, makes it up to half as long again, so that many clients that
     failed together do not all come back together.
     """
-    if issubclass(error_class, RateLimited) and until_reset is not None:
-        return max(0.0, until_reset) + RESET_MARGIN
+    if issubclass(error_class, RateLimited) and until_reset is not None and until_reset > 0.0:
+        return until_reset + RESET_MARGIN
     if issubclass(error_class, CliExited):
         return 0.0 if number <= 1 else doubled(number - 1, dice)
     return doubled(number, dice)

@@ -139,8 +139,13 @@ class Closer:
         engine, lifecycle = self._engine, self._lifecycle
         deadline = Deadline(timeout)
         # Whoever is just starting the CLI comes first: it will be closed too.
-        with lifecycle.spawning, engine.lock:
+        in_time = lifecycle.spawning.acquire(timeout=deadline.left() or 0.0)
+        with engine.lock:
             connection = lifecycle.connection
+        if in_time:
+            lifecycle.spawning.release()
+        elif connection is not None:
+            connection.transport.kill()  # it is being ended already, and too slowly
         lifecycle.fail_queued(ClientClosed("the client was closed before this was sent"))
         engine.inbox.release()
         engine.dispatcher.release()

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from .recorder import Recorder
     from .transport import Transport
 
-__all__ = ["Connection"]
+__all__ = ["BeingReplaced", "Connection"]
 
 # What the model calls to give an answer that has a form.
 FORM_TOOL = "StructuredOutput"
@@ -55,6 +55,10 @@ LONGEST_NOISE = 2000
 EXIT_PATIENCE = 1.0
 # The whole ladder from polite to firm, for a CLI whose output has ended.
 CLEARING_TIME = 7.0
+
+
+class BeingReplaced(Exception):
+    """A request came too late for this connection: its successor is the one to ask."""
 
 
 class Connection:
@@ -97,6 +101,8 @@ class Connection:
         # The form of its answers; and whether it is being ended for one with another.
         self.schema: Optional[Mapping[str, Any]] = None
         self.greeted_with: Optional[Mapping[str, Any]] = None
+        # The conversation that it is to go on with.
+        self.resumes: Optional[str] = None
         self.retiring = False
         # Some CLIs say nothing about a form they do not accept: the tool for it is missing.
         self.took_form = True
@@ -182,6 +188,8 @@ class Connection:
             with self._lock:
                 if self.ended:
                     raise self.error or CliExited("the CLI has ended")
+                if self.retiring:
+                    raise BeingReplaced(subtype)
                 if not only_if():
                     return None
                 request_id = self._ids.next()
@@ -217,7 +225,8 @@ class Connection:
     def must_read(self) -> bool:
         """Whether reading must not pause: a reply is due, or the end of a turn being stopped."""
         entry = self.ledger.running()
-        return bool(self.pending) or (entry is not None and is_being_stopped(entry.owner))
+        # What is being stopped is awaited with little patience.
+        return bool(self.pending) or bool(entry and getattr(entry.owner, "_interrupted", False))
 
     # Reading.
 
@@ -271,7 +280,8 @@ class Connection:
             # Here, where the results of one process come before the start of the next.
             charge = engine.meter.result(raw)
             session_id = raw.get("session_id")
-            if isinstance(session_id, str) and session_id:
+            if isinstance(session_id, str) and session_id and self.ready:
+                # One that does not start makes up an id for its complaint.
                 engine.session_id = session_id
             if not self.ready:
                 self._refused(raw)
@@ -424,11 +434,6 @@ class Connection:
             self.transport.end_input()
             code = self.transport.wait(EXIT_PATIENCE / 2)
         return code
-
-
-def is_being_stopped(turn: Any) -> bool:
-    """Whether the end of *turn* is awaited with little patience."""
-    return bool(getattr(turn, "_interrupted", False))
 
 
 def version_of(text: Optional[str]) -> Tuple[int, ...]:

@@ -84,8 +84,8 @@ class Controls:
         deadline = Deadline(patience)
         connection = engine.lifecycle.ensure_ready(method, patience)
         self._check(connection, deadline, method, subtype, fields)
-        pending = connection.request(subtype, fields, partial(self._replied, subtype, fields))
-        assert pending is not None
+        replied = partial(self._replied, subtype, fields)
+        pending = engine.requests.send(method, subtype, fields, deadline, replied)
         try:
             return pending.wait(deadline.left()).check(subtype)
         except ControlTimeout as error:
@@ -198,7 +198,10 @@ class Repetition:
     def _answered(self, subtype: str, reply: Reply) -> None:
         """On the reader thread."""
         if reply.error is not None:
-            logger.warning("! the CLI did not take %s over: %s", subtype, reply.error)
+            from .redaction import redact_text
+
+            told = redact_text(reply.error)
+            logger.warning("! the CLI did not take %s over: %s", subtype, told)
         with self._lock:
             self._unanswered.discard(subtype)
             is_complete = not self._unanswered

@@ -443,5 +443,7 @@ class Dispatcher:
 
 def makes_way(item: Routed) -> bool:
     """Whether a question may be waiting for this: the end of what was not a turn of ours."""
-    kind = item.raw.get("type")
-    return kind == "command_lifecycle" or item.raw.get("subtype") == "session_state_changed"
+    kind, subtype = item.raw.get("type"), item.raw.get("subtype")
+    if kind == "system" and isinstance(subtype, str):
+        return subtype == "session_state_changed" or "task" in subtype
+    return kind == "command_lifecycle"

@@ -31,6 +31,7 @@ from ..errors import (
 from ..log import logger
 from ..prompts import user_message
 from ..protocol.outcomes import Failure, failure_of
+from .connection import FORM_TOOL
 
 if TYPE_CHECKING:
     from ..protocol.turns import Entry
@@ -129,7 +130,8 @@ class Endings:
                 problems.append(failure.reason)
             return failure
         connection = self._engine.lifecycle.connection
-        if connection is not None and not connection.took_form:
+        is_own = connection is not None and connection.ledger.in_flight is turn._entry
+        if connection is not None and is_own and not connection.took_form:
             turn._form_tries = NO_MORE  # it would be the same every time
             problems.append("the CLI does not accept the JSON Schema of returns=: make it plainer")
             return Failure(ReturnsError, f"the CLI did not ask the model for {form.name}")
@@ -186,10 +188,11 @@ class Endings:
         import random
 
         from ..protocol.tries import is_worth_another_try, reset_of, wait_before
+        from .redaction import redact_text
 
         if not is_worth_another_try(error_class) or turn._was_cancelled or turn._interrupted:
             return False
-        if turn._tool_uses and not options.retry_effects:
+        if not options.retry_effects and has_effects(turn):
             logger.warning("! not asked again, because tools were used: retry_effects= allows it")
             return False
         turn._tries += 1
@@ -201,9 +204,14 @@ class Endings:
             wait,
             turn._tries,
             options.retries,
-            reason.splitlines()[0] if reason else error_class.__name__,
+            redact_text(reason).splitlines()[0] if reason else error_class.__name__,
         )
         return self._engine.ask_again(turn, turn._message, wait, raw)
+
+
+def has_effects(turn: Turn) -> bool:
+    """Whether tools were used; to fill in a form does nothing."""
+    return any(use.name != FORM_TOOL for use in turn._tool_uses.values())
 
 
 def reason_of(error: Exception) -> str:

@@ -22,17 +22,15 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Optional, Set
+from typing import TYPE_CHECKING, Any, Callable, Deque, Mapping, Optional, Set
 
 from ..answers import FINISHED, RUNNING, Turn
 from ..errors import (
     BudgetExceeded,
     ClientClosed,
-    TurnInterrupted,
     UnsupportedByCli,
     UsageError,
 )
-from ..events import InterruptReceipt
 from ..protocol.costs import CostMeter, Usage
 from ..protocol.dialects import dialect_of
 from ..protocol.tally import Tally
@@ -43,6 +41,7 @@ from .endings import Endings
 from .handlers import HandlerRegistry
 from .inbox import Inbox
 from .lifecycle import Lifecycle
+from .requests import Requests, interrupted_between_tries
 from .responders import Responders
 from .restarting import Restarter
 from .serving import Serving
@@ -106,6 +105,7 @@ class Engine:
         self.restarter = Restarter(self)
         self.lifecycle = Lifecycle(self)
         self.endings = Endings(self)
+        self.requests = Requests(self)
 
     # What was spent.
 
@@ -171,6 +171,8 @@ class Engine:
         self.check()
         self.lifecycle.ensure_ready("add_context")
         connection = self.lifecycle.connection
+        if connection is not None:
+            connection.transport.check_carries("add_context")
         if connection is None or not connection.knows_context():
             raise UnsupportedByCli("add_context()", self.lifecycle.cli_version)
         turn = Turn(self, message, raise_on_error=False)
@@ -247,7 +249,9 @@ class Engine:
         if entry is not None and entry.kind == CONTEXT:
             return False  # nothing is asked, so it costs nothing
         self.open_turns.discard(turn)
-        error = BudgetExceeded(f"{spent:.4f} USD of budget_usd={budget:g} are spent; nothing sent")
+        told = "not asked again" if turn._tries or turn._form_tries else "nothing sent"
+        reason = f"{spent:.4f} USD of budget_usd={budget:g} are spent; {told}"
+        error = BudgetExceeded(reason, turn._tried_answer)
         # On another thread: this one holds the lock, and waiters may call us at once.
         self.responders.run(lambda: turn._fail(error))
         return True
@@ -318,52 +322,13 @@ class Engine:
         if self.unqueue(turn):
             turn._stop_timers()
             if turn._tries or turn._form_tries:
-                turn._fail(TurnInterrupted("the turn was cancelled between two tries"))
+                turn._fail(interrupted_between_tries(turn))
                 return False
             super(Turn, turn).cancel()
             turn.set_running_or_notify_cancel()
             return True
         self.stopper.stop(turn, None)
         return False
-
-    def interrupt(self, timeout: float, cancel_queued: bool = True) -> InterruptReceipt:
-        """Interrupt whatever runs; wait for the CLI's word."""
-        self.check()
-        connection = self.lifecycle.connection
-        if connection is None or not connection.ready or connection.ended:
-            return InterruptReceipt()
-        running: List[Turn] = []
-
-        def mark() -> bool:
-            # When nothing else can be sent before it: what runs now is what it will hit.
-            entry = connection.ledger.running()
-            if entry is not None and isinstance(entry.owner, Turn):
-                entry.owner._interrupted = True
-                running.append(entry.owner)
-            return True
-
-        pending = connection.interrupt(mark, cancel_queued)
-        for turn in running:
-            self.stopper.watch_stop(turn)
-        if pending is None:  # there is no word to wait for
-            return InterruptReceipt()
-        body = pending.wait(timeout).check("interrupt")
-        return InterruptReceipt(
-            tuple(body.get("still_queued") or ()), tuple(body.get("cancelled") or ()), body
-        )
-
-    def control(
-        self, subtype: str, fields: Mapping[str, Any], timeout: Optional[float]
-    ) -> Dict[str, Any]:
-        """Send a request, wait for the CLI's word."""
-        if not isinstance(subtype, str) or not subtype:
-            raise UsageError(f"the name of a control request is a str, not {subtype!r}.")
-        self.check()
-        patience = self.options.control_timeout if timeout is None else timeout
-        connection = self.lifecycle.ensure_ready("control", patience)
-        pending = connection.request(subtype, fields)
-        assert pending is not None
-        return pending.wait(patience).check(subtype)
 
     def steer(self, message: Any) -> None:
         """Write a user message into the turn that runs."""
@@ -372,6 +337,7 @@ class Engine:
         data = self._encode_question(message, entry.uuid)
         connection = self.lifecycle.connection
         if connection is not None:
+            connection.transport.check_carries("steer")
             with connection.write_lock:
                 with self.lock:
                     running = connection.ledger.running() is not None and not connection.ended
@@ -389,7 +355,10 @@ class Engine:
                 return False
             self.queue.remove(turn)
             self.open_turns.discard(turn)
-            return True
+            others = bool(self.queue)
+        if others:  # which may have waited behind it, for nothing but it
+            self.responders.run(self.send_next)
+        return True
 
     # A question is asked again.
 
@@ -405,8 +374,12 @@ class Engine:
         entry = Entry(new_uuid(), QUESTION, turn)
         data = self._encode_question(message, entry.uuid)
         with self.lock:
-            if self.lifecycle.closing or turn._is_over() or turn._was_cancelled:
+            if self.lifecycle.closing or turn._is_over():
                 return False
+            if turn._was_cancelled or turn._stopping is not None:
+                return False
+            if raw is not None:
+                self.lifecycle.crashes = 0
             connection = self.lifecycle.connection
             if connection is not None and turn._entry is not None:
                 # Together with what follows: no other question may get between.

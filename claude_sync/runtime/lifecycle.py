@@ -23,7 +23,7 @@ import contextlib
 import copy
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any, List, Optional
+from typing import TYPE_CHECKING, List, Optional
 
 from ..answers import Turn
 from ..errors import (
@@ -31,7 +31,6 @@ from ..errors import (
     CliDidNotStart,
     ClientClosed,
     CliExited,
-    CliFailed,
     UnsupportedByCli,
     UsageError,
 )
@@ -39,6 +38,7 @@ from ..log import logger
 from ..protocol.dialects import refuse_settings
 from .closing import LIVE, Closer
 from .connection import Connection
+from .conversations import conversation_is_missing, without_conversation
 from .delivery import DispatcherThread
 from .transport import Transport
 from .waiting import Deadline
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 __all__ = ["Lifecycle"]
 
 CRASHES_ENOUGH = 3
+# How a CLI ends that does not take the form of answers it was started with: no crash.
+FORM_ERRORS = (UnsupportedByCli, UsageError)
 # How long a resumed CLI may take to tell what it has cost before; then it costs from here on.
 BASELINE_PATIENCE = 5.0
 
@@ -76,7 +78,6 @@ class Lifecycle:
         self.model: Optional[str] = None
         self.permission_mode: Optional[str] = None
         self.controls: Optional[Controls] = None
-        self._resuming: Optional[str] = None
         self._was_ready = False
         self._lost_conversation = False
         self.closer = Closer(engine, self)
@@ -95,7 +96,8 @@ class Lifecycle:
                     raise copy.copy(self.gave_up)
                 if connection is not None and not connection.ended:
                     return connection
-                if connection is not None and engine.options.on_crash == "raise":
+                refused = connection is not None and isinstance(connection.error, FORM_ERRORS)
+                if connection is not None and engine.options.on_crash == "raise" and not refused:
                     # Its end may not have been delivered yet.
                     raise connection.error or CliExited("the CLI has ended")
             # One without a conversation is started as if for the first time.
@@ -135,7 +137,7 @@ class Lifecycle:
         def greet() -> None:
             # If it is gone already, its end is on the way to the dispatcher, which decides
             # what becomes of the queue.
-            with contextlib.suppress(CliFailed, ClientClosed):
+            with contextlib.suppress(ClaudeError):
                 connection.request(
                     "initialize",
                     greeting,
@@ -169,6 +171,9 @@ class Lifecycle:
         )
         if connection.ready:
             return connection
+        if connection.ended and self._is_missing(connection) and not self.closing:
+            self._note_lost(connection)
+            return self.ensure_ready(method, deadline.left())
         if connection.error is not None:
             raise connection.error
         if self.closing:
@@ -186,8 +191,8 @@ class Lifecycle:
 
         engine = self._engine
         options = engine.options
-        resume = engine.session_id if again and not self._lost_conversation else None
-        if self._lost_conversation:
+        resume = engine.session_id if again else None
+        if self._lost_conversation and resume is None:
             options = without_conversation(options)
         with engine.lock:
             schema = engine.restarter.choose()
@@ -201,7 +206,6 @@ class Lifecycle:
             own_tools=engine.serving.own_tools(),
             json_schema=schema,
         )
-        self._resuming = resume
         connection: Optional[Connection] = None
         try:
             if options.record is not None and self.recorder is None:
@@ -210,6 +214,7 @@ class Lifecycle:
                 self.recorder = Recorder(options.record)
             connection = Connection(engine, self._make_transport(), launch, self.recorder)
             connection.schema = schema
+            connection.resumes = resume
             with engine.lock:
                 engine.meter.new_process()
             connection.start()
@@ -286,7 +291,7 @@ class Lifecycle:
             # Old ones do not look at it, and say nothing.
             connection.schema = connection.schema or connection.greeted_with
         options = self._engine.options
-        goes_on = bool(self._resuming or options.resume or options.continue_conversation)
+        goes_on = bool(connection.resumes or options.resume or options.continue_conversation)
         tells_costs = self._engine.dialect.begins_turns and connection.cli_version is not None
         # New CLIs count on from the saved total: ask where it stands.
         then = self._ask_baseline if goes_on and tells_costs else self._now_ready
@@ -299,7 +304,7 @@ class Lifecycle:
             if connection.ready:
                 return
             with self._engine.lock:
-                self._engine.meter.resumed(reply.body)
+                self._engine.meter.resumed(reply.body, own=connection.resumes is not None)
             self._now_ready(connection)
 
         def unknown() -> None:
@@ -338,7 +343,7 @@ class Lifecycle:
         if connection is None:
             return "new"
         if connection.ended:
-            return "crashed"
+            return "starting" if connection.retiring else "crashed"
         if not connection.ready:
             return "starting" if connection.is_starting else "open"
         with self._engine.lock:
@@ -356,7 +361,7 @@ class Lifecycle:
             entry = connection.ledger.in_flight
             connection.ledger.in_flight = None
             closing = self.closing
-            missing = self._resuming is not None and conversation_is_missing(connection)
+            missing = self._is_missing(connection)
             if not closing and not missing and not connection.retiring:
                 self.crashes += 1
             # Looked at before anybody is told: whoever asks after that starts it again himself.
@@ -375,10 +380,8 @@ class Lifecycle:
         if superseded:
             return  # somebody was quicker, and the queue is the next one's
         if missing:
-            logger.warning("! the CLI knows no conversation %s: a new one begins", self._resuming)
-            self._lost_conversation = True
-            engine.session_id = None
-        elif isinstance(error, (UnsupportedByCli, UsageError)):
+            self._note_lost(connection)
+        elif isinstance(error, FORM_ERRORS):
             engine.restarter.form_refused(connection, error)
         elif self._is_final(connection):
             self.gave_up = error if engine.options.on_crash == "raise" else None
@@ -394,6 +397,21 @@ class Lifecycle:
             except Exception as failure:
                 self.fail_queued(failure)
 
+    def _is_missing(self, connection: Connection) -> bool:
+        """Whether it ended because it does not know the conversation it was to resume."""
+        return connection.resumes is not None and conversation_is_missing(connection)
+
+    def _note_lost(self, connection: Connection) -> None:
+        """The next start begins a new conversation. Once, whoever notices first."""
+        engine = self._engine
+        with engine.lock:
+            if engine.session_id != connection.resumes:
+                return
+            self._lost_conversation = True
+            engine.session_id = None
+            engine.conversed = False
+        logger.warning("! the CLI knows no conversation %s: a new one begins", connection.resumes)
+
     def _is_final(self, connection: Connection) -> bool:
         """Whether it makes no sense to start it once more for what is queued."""
         if self._engine.options.on_crash == "raise" or self.crashes >= CRASHES_ENOUGH:
@@ -401,7 +419,7 @@ class Lifecycle:
         if isinstance(self._engine.options.transport, Transport):
             return True
         # One that never got ready fails the same way again, unless it had been fine before.
-        return not connection.ready and self._resuming is None
+        return not connection.ready and connection.resumes is None
 
     def fail_queued(self, error: Exception) -> None:
         """Fail every question that was not sent."""
@@ -413,23 +431,3 @@ class Lifecycle:
             engine.open_turns.difference_update(queued)
         for turn in queued:
             turn._fail(copy.copy(error))  # each its own: raising adds to the traceback
-
-
-def conversation_is_missing(connection: Connection) -> bool:
-    """Whether the CLI ended because it does not know the conversation to resume."""
-    if connection.ready:
-        return False
-    said = [connection.refusal or "", *connection.stderr_tail]
-    return any("No conversation found" in text for text in said)
-
-
-def without_conversation(options: Any) -> Any:
-    """The same options for a conversation that begins anew."""
-    return options.replace(
-        resume=None,
-        continue_conversation=False,
-        fork_session=False,
-        session_id=None,
-        resume_at=None,
-        resume_drops_turn=None,
-    )

@@ -23,7 +23,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
-from ..errors import ClaudeError, UnsupportedByCli, UsageError
+from ..errors import UnsupportedByCli, UsageError
 from ..log import logger
 from ..protocol.turns import QUESTION
 from .transport import Transport
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Restarter"]
 
 # Replies that are on their way when a process is to be ended.
-REPLIES_PATIENCE = 5.0
+REPLIES_PATIENCE = 60.0
 # The whole ladder from polite to firm.
 ENDING_TIME = 7.0
 
@@ -84,6 +84,8 @@ class Restarter:
         engine, lifecycle = self._engine, self._engine.lifecycle
         try:
             with lifecycle.spawning:
+                if lifecycle.connection is not connection:
+                    return  # it died, and somebody was quicker
                 engine.changes.wait_for(
                     lambda: not connection.pending or connection.ended or lifecycle.closing,
                     Deadline(REPLIES_PATIENCE),
@@ -95,7 +97,7 @@ class Restarter:
                     return
                 lifecycle.spawn(engine.conversed, on_purpose=True)
             lifecycle.ensure_begun()
-        except (ClaudeError, OSError) as error:
+        except Exception as error:  # whatever a transport raises
             logger.warning("! the CLI could not be started again: %s", error)
             with engine.lock:
                 connection.retiring = False
@@ -132,6 +134,12 @@ class Restarter:
         if self.refused is not None:
             raise UnsupportedByCli(self.refused.feature, self.refused.cli_version)
         engine = self._engine
+        dialect = engine.dialect.name
+        if dialect == "user-message" or (dialect != "cli" and turn._schema != engine.own_schema):
+            raise UsageError(
+                f"dialect={dialect!r} has no words for the form of one answer. Leave returns= "
+                "out, or use dialect='cli', which is what real CLIs speak."
+            )
         if isinstance(engine.options.transport, Transport) and turn._schema != engine.own_schema:
             raise UsageError(
                 "this client's transport lives once, so the CLI cannot be started again for "

@@ -86,10 +86,13 @@ class Stopper:
     def timed_out(self, turn: Turn) -> None:
         """The turn's ``timeout`` is up."""
         assert turn.timeout is not None
+        with self._engine.lock:
+            # From here on it is not asked again: either that sees this, or this finds it queued.
+            turn._stopping = turn._stopping or AskTimeout(turn.timeout)
         if self._engine.unqueue(turn):
             # Sent, if it waits to be asked again.
             tried = bool(turn._tries or turn._form_tries)
-            turn._fail(AskTimeout(turn.timeout, sent=tried, answer=turn._answer))
+            turn._fail(AskTimeout(turn.timeout, sent=tried, answer=turn._tried_answer))
         elif not self.stop(turn, AskTimeout(turn.timeout)):
             entry = turn._entry
             if entry is not None and entry.result is not None:

@@ -192,17 +192,6 @@ def test_a_limit_is_waited_for_until_the_reset_that_was_reported(playing, monkey
     assert 7100 < waits[0] < 7300
 
 
-def test_time_that_is_up_while_it_waits_to_be_asked_again(playing, hurry):
-    """timeout counts from the call, over all tries; nothing is sent after it."""
-    hurry(FIRST_WAIT=3600.0)
-    client = playing(fails_twice, retries=2)
-    client.start()
-    with pytest.raises(AskTimeout) as caught:
-        client.ask("hi", timeout=0.3)
-    assert caught.value.sent
-    assert not client._engine.queue
-
-
 def test_a_turn_that_waits_to_be_asked_again_can_be_cancelled(playing, hurry, until):
     """cancel() of a turn between two tries: False, and result() raises TurnInterrupted."""
     hurry(FIRST_WAIT=3600.0)
@@ -328,3 +317,85 @@ def test_an_interrupted_turn_is_not_asked_again(playing):
     client.interrupt()
     with pytest.raises(Overloaded):
         turn.result(PATIENCE)
+
+
+def waits_for_its_retry(client, until, prompt="first", **options):
+    """A turn that has failed once and waits, practically for ever, to be asked again."""
+    turn = client.submit(prompt, **options)
+    until(lambda: turn._not_before)
+    return turn
+
+
+@pytest.mark.parametrize("how", ["cancel", "timeout", "interrupt"])
+def test_others_do_not_wait_for_what_was_given_up(playing, hurry, until, how):
+    """A question behind one that waited to be asked again is sent when that is given up."""
+    hurry(FIRST_WAIT=3600.0)
+
+    def script(cli, _life):
+        cli.accept()
+        overloaded(cli, cli.expect("user"))
+        cli.answer("second", prompt="next")
+
+    client = playing(script, retries=2)
+    first = waits_for_its_retry(client, until, timeout=3600)
+    second = client.submit("next", timeout=PATIENCE)
+    if how == "cancel":
+        first.cancel()
+    elif how == "timeout":
+        client._engine.stopper.timed_out(first)
+    else:
+        client.interrupt()
+    error = first.exception(PATIENCE)
+    if how == "timeout":
+        assert isinstance(error, AskTimeout)
+        assert error.sent
+    else:
+        assert isinstance(error, TurnInterrupted)
+    assert error.answer == OVERLOADED
+    assert second.result() == "second"
+
+
+def test_a_timeout_at_the_moment_it_is_asked_again(playing, monkeypatch):
+    """The time is up after the turn has ended and before it is queued: it is not asked again."""
+
+    def script(cli, _life):
+        cli.accept()
+        overloaded(cli, cli.expect("user"))
+        cli.answer("second", prompt="next")
+
+    client = playing(script, retries=5)
+    client.start()
+    stopper, ask_again = client._engine.stopper, client._engine.ask_again
+
+    def late(turn, *arguments):
+        stopper.timed_out(turn)
+        return ask_again(turn, *arguments)
+
+    monkeypatch.setattr(client._engine, "ask_again", late)
+    turn = client.submit("first", timeout=3600)
+    with pytest.raises(AskTimeout):
+        turn.result(PATIENCE)
+    assert client.ask("next", timeout=PATIENCE) == "second"
+
+
+def test_to_fill_in_a_form_is_no_effect(playing):
+    """The tool for it does nothing that could be done twice."""
+    use = builders.assistant([builders.tool_use("StructuredOutput", {"n": 1})])
+    client = playing(lambda cli, life: fails_twice(cli, life, use), retries=2)
+    assert client.ask("hi", timeout=PATIENCE) == "answer to hi"
+
+
+def test_no_secret_is_logged_with_the_reason(playing, caplog):
+    """The text of a failed turn may repeat a key."""
+
+    def script(cli, _life):
+        cli.accept()
+        user = cli.expect("user")
+        cli.begin_turn(user)
+        cli.end_turn(user, "API Error: 529 overloaded sk-ant-api03-abcdef", is_error=True)
+        cli.answer("here")
+
+    client = playing(script, retries=1)
+    assert client.ask("hi", timeout=PATIENCE) == "here"
+    assert "529 overloaded" in caplog.text
+    assert "abcdef" not in caplog.text

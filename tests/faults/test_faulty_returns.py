@@ -285,11 +285,8 @@ def test_questions_of_threads_with_and_without_forms(client_of):
     assert not any(thread.is_alive() for thread in threads)
 
 
-def test_a_request_waits_for_the_next_process(client_of, monkeypatch):
-    """control() during a restart is answered by the new CLI, and does not fail."""
-    cities = Cities()
-    client = client_of(cities)
-    client.ask("plain", timeout=PATIENCE)
+def end_slowly(client, monkeypatch):
+    """The CLI that runs now ends only when the second event is set; the first: it is to end."""
     ending, go_on = threading.Event(), threading.Event()
     connection = client._engine.lifecycle.connection
     shut_down = connection.shut_down
@@ -300,6 +297,15 @@ def test_a_request_waits_for_the_next_process(client_of, monkeypatch):
         shut_down(timeout)
 
     monkeypatch.setattr(connection, "shut_down", slowly)
+    return ending, go_on
+
+
+def test_a_request_waits_for_the_next_process(client_of, monkeypatch):
+    """control() during a restart is answered by the new CLI, and does not fail."""
+    cities = Cities()
+    client = client_of(cities)
+    client.ask("plain", timeout=PATIENCE)
+    ending, go_on = end_slowly(client, monkeypatch)
     turn = client.submit("typed", returns=City)
     assert ending.wait(PATIENCE)
     asking = Background(lambda: client.control("whatever", timeout=PATIENCE))
@@ -315,16 +321,7 @@ def test_what_ends_during_a_restart(client_of, monkeypatch, how):
     cities = Cities()
     client = client_of(cities)
     client.ask("plain", timeout=PATIENCE)
-    ending, go_on = threading.Event(), threading.Event()
-    connection = client._engine.lifecycle.connection
-    shut_down = connection.shut_down
-
-    def slowly(timeout):
-        ending.set()
-        assert go_on.wait(PATIENCE)
-        shut_down(timeout)
-
-    monkeypatch.setattr(connection, "shut_down", slowly)
+    ending, go_on = end_slowly(client, monkeypatch)
     turn = client.submit("typed", returns=City, timeout=0.5 if how == "timeout" else None)
     assert ending.wait(PATIENCE)
     if how == "close":
@@ -540,3 +537,182 @@ def test_a_type_that_refuses_the_values(client_of):
     with pytest.raises(ReturnsError, match="too many people"):
         client.ask("typed", timeout=PATIENCE)
     assert "too many people" in cities.asked[1][1]
+
+
+# What a restart must not do.
+
+
+def test_a_slow_reply_is_waited_for(client_of):
+    """A request that is on its way when a form is needed gets its reply from the old process."""
+    cities = Cities()
+    asked, go_on = threading.Event(), threading.Event()
+    client = client_of(cities)
+    client.ask("plain", timeout=PATIENCE)
+    reply = cities.lives[0].reply
+
+    def slowly(message, **body):
+        asked.set()
+        assert go_on.wait(PATIENCE)
+        reply(message, **body)
+
+    cities.lives[0].reply = slowly
+    asking = Background(lambda: client.control("whatever", timeout=PATIENCE))
+    assert asked.wait(PATIENCE)
+    turn = client.submit("typed", returns=City, timeout=PATIENCE)
+    go_on.set()
+    assert asking.result() == {"life": 0}
+    assert turn.result().data == City("Paris", 2)
+
+
+def test_requests_beside_restarts_never_fail(client_of):
+    """Whichever process runs just now answers; none is asked that is about to end."""
+    cities = Cities()
+    client = client_of(cities)
+    client.ask("plain", timeout=PATIENCE)
+    over, failed = threading.Event(), []
+
+    def ask():
+        while not over.is_set():
+            try:
+                client.control("whatever", timeout=PATIENCE)
+            except Exception as error:
+                failed.append(error)
+                return
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(10):
+            client.ask("x", returns=City if number % 2 else None, timeout=PATIENCE)
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+    assert failed == []
+
+
+def test_a_transport_that_raises_anything_at_a_restart(client_of):
+    """The typed question fails with it, and the next one is not affected."""
+    cities = Cities()
+    client = client_of(cities)
+    client.ask("plain", timeout=PATIENCE)
+    make, broken = cities.make, [RuntimeError("no socket left")]
+
+    def sometimes():
+        if broken:
+            raise broken.pop()
+        return make()
+
+    client._engine.options = client._engine.options.replace(transport=sometimes)
+    with pytest.raises(RuntimeError, match="no socket left"):
+        client.ask("typed", returns=City, timeout=PATIENCE)
+    assert client.ask("plain again", timeout=PATIENCE) == "said plain again"
+
+
+def test_a_cli_that_dies_when_it_is_to_be_replaced(client_of, monkeypatch):
+    """Whoever starts the next one first is the only one to start one."""
+    cities = Cities()
+    client = client_of(cities)
+    client.ask("plain", timeout=PATIENCE)
+    change = client._engine.restarter._change
+    held, go_on = threading.Event(), threading.Event()
+
+    def late(connection):
+        held.set()
+        assert go_on.wait(PATIENCE)
+        change(connection)
+
+    monkeypatch.setattr(client._engine.restarter, "_change", late)
+    typed = client.submit("typed", returns=City, timeout=PATIENCE)
+    assert held.wait(PATIENCE)
+    cities.lives[0].hang_up(1)
+    client._engine.lifecycle.connection.reader_thread.join(PATIENCE)
+    other = client.submit("other", returns=City, timeout=PATIENCE)
+    go_on.set()
+    assert typed.result().data == other.result().data == City("Paris", 2)
+    assert len(cities.lives) == 2
+
+
+def test_on_crash_raise_and_a_form_that_is_refused(client_of):
+    """A form that the CLI does not know is no crash: others go on."""
+    cities = Cities(knows_forms=False)
+    client = client_of(cities, on_crash="raise")
+    client.ask("plain", timeout=PATIENCE)
+    with pytest.raises(UnsupportedByCli):
+        client.ask("typed", returns=City, timeout=PATIENCE)
+    assert client.ask("plain again", timeout=PATIENCE) == "said plain again"
+
+
+def test_a_lost_conversation_is_lost_once(client_of):
+    """The conversation that begins after a loss is resumed like any other."""
+    cities = Cities()
+    play = cities.play
+
+    def forgetful(cli, number):
+        if number == 1:
+            cli.print_error(f"No conversation found with session ID: {cli.session_id}")
+            cli.exit(1)
+        play(cli, number)
+
+    cities.play = forgetful
+    client = client_of(cities)
+    client.ask("one", timeout=PATIENCE)
+    cities.lives[0].hang_up(1)
+    client.ask("two", timeout=PATIENCE)
+    session = client.session_id
+    client.ask("three", returns=City, timeout=PATIENCE)
+    assert f"--resume={session}" in cities.lives[3].launch.argv
+
+
+def test_a_request_after_a_lost_conversation(client_of):
+    """A control method begins the new conversation as a question would."""
+    cities = Cities()
+    play = cities.play
+
+    def forgetful(cli, number):
+        if number == 1:
+            cli.print_error(f"No conversation found with session ID: {cli.session_id}")
+            cli.exit(1)
+        play(cli, number)
+
+    cities.play = forgetful
+    client = client_of(cities)
+    client.ask("one", timeout=PATIENCE)
+    cities.lives[0].hang_up(1)
+    client._engine.lifecycle.connection.reader_thread.join(PATIENCE)
+    assert client.control("whatever", timeout=PATIENCE) == {"life": 2}
+
+
+def test_another_dialect_has_no_forms():
+    """It is refused, and the session goes on."""
+    with Client(transport=ScriptedCli, dialect="user-message") as client:
+        with pytest.raises(UsageError, match="dialect"):
+            client.ask("typed", returns=City)
+    with Client(transport=ScriptedCli, dialect="callback") as client:
+        with pytest.raises(UsageError, match="dialect"):
+            client.ask("typed", returns=City)
+
+
+def test_close_has_its_limit_during_a_restart(client_of, monkeypatch):
+    """A process that does not end holds close() up no longer than it may."""
+    cities = Cities()
+    client = client_of(cities)
+    client.ask("plain", timeout=PATIENCE)
+    ending, go_on = end_slowly(client, monkeypatch)
+    killed = []
+    transport = client._engine.lifecycle.connection.transport
+    kill = transport.kill
+
+    def killing():
+        killed.append(True)
+        kill()
+        go_on.set()
+
+    monkeypatch.setattr(transport, "kill", killing)
+    turn = client.submit("typed", returns=City)
+    assert ending.wait(PATIENCE)
+    client.close(timeout=0.5)
+    assert killed
+    with pytest.raises(ClientClosed):
+        turn.result(PATIENCE)

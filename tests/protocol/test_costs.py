@@ -422,3 +422,33 @@ def test_a_long_life_adds_up():
     assert meter.total_usd == paid * 0.25
     assert meter.usage == {"input_tokens": paid}
     assert meter.model_usage["opus"].cost_usd == pytest.approx(paid * 0.25)
+
+
+@pytest.mark.parametrize(
+    ("own", "baseline", "total"),
+    [
+        (True, 0.75, 0.75),  # a quarter was spent after the last result
+        (True, 0.5, 0.5),
+        (True, 0.5 + 1e-12, 0.5),  # a rounding error
+        (True, 0.2, 0.5),  # it was killed before it saved
+        (True, None, 0.5),
+        (False, 0.75, 0.5),  # somebody else's money
+    ],
+)
+def test_what_was_spent_beside_the_turns_is_found_at_a_restart(own, baseline, total):
+    """A process that goes on with our own conversation tells what the one before it spent."""
+    meter = CostMeter()
+    meter.new_process()
+    meter.result({"total_cost_usd": 0.5})
+    meter.new_process()
+    meter.resumed({"session": {"total_cost_usd": baseline}}, own=own)
+    assert meter.total_usd == total
+    if baseline is not None:
+        assert meter.result({"total_cost_usd": baseline + 1}).usd == pytest.approx(1)
+
+
+def test_nothing_is_known_of_a_process_before_the_first():
+    """The baseline of a conversation that was resumed by its id is nobody's money."""
+    meter = CostMeter()
+    meter.resumed({"session": {"total_cost_usd": 3.0}}, own=True)
+    assert meter.total_usd == 0.0

@@ -42,7 +42,7 @@ def test_a_crash_is_first_met_at_once():
 def test_a_limit_is_waited_for_until_it_is_reset():
     """However long that takes; a little longer, because clocks differ."""
     assert wait_before(1, RateLimited, 3600.0, 0.7) == 3601.0
-    assert wait_before(1, RateLimited, -5.0, 0.7) == 1.0
+    assert wait_before(3, RateLimited, -5.0, 0.0) == 4.0  # it is over: something else is wrong
     assert wait_before(1, RateLimited, None, 0.0) == 1.0
 
 

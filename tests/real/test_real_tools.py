@@ -402,8 +402,8 @@ def handshake_in(path):
     methods = []
     for line in path.read_text().splitlines():
         entry = json.loads(line)
-        request = entry.get("msg", {}).get("request", {})
-        if entry["dir"] == "out" and request.get("subtype") == "mcp_message":
+        request = entry["msg"].get("request", {}) if entry["dir"] == "out" else {}
+        if request.get("subtype") == "mcp_message":
             methods.append(request["message"]["method"])
     return methods[: methods.index("tools/call")]
 

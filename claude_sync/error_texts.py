@@ -9,6 +9,10 @@ __all__ = ["advice_for", "describe_exit", "quoted_lines", "sentence"]
 # What the CLI says when it refuses to start, and what to do then.
 ADVICE_BY_WORDS = (
     (
+        "the backend of the bridge has ended",
+        "Make a new Bridge, and new clients with resume=client.session_id.",
+    ),
+    (
         "No conversation found",
         "Check resume=...: conversations belong to the folder (cwd=...) they were held in.",
     ),

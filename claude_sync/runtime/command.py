@@ -65,6 +65,8 @@ class Launch:
         temporary_files: Private files it reads, each alone in a private folder.
         moved_to_initialize: The options that are in *initialize* only because they
             are too long for a flag; CLIs before 2.1 ignore them there.
+        options: The settings as they count for this start, for transports that pass
+            them on in another form: the conversation to go on with, the model in use.
 
     """
 
@@ -74,6 +76,7 @@ class Launch:
     initialize: Dict[str, Any]
     temporary_files: Tuple[str, ...] = ()
     moved_to_initialize: Tuple[str, ...] = ()
+    options: Optional[Options] = None
 
     def remove_temporary_files(self) -> None:
         """Remove them and their folder. Once the process has ended; twice is harmless."""
@@ -189,7 +192,40 @@ def build_launch(
         initialize,
         tuple(files.paths),
         tuple(value.option for value in moved if value.key is not None),
+        options_in_force(
+            options, resume, model, permission_mode, budget_left, own_tools, json_schema
+        ),
     )
+
+
+def options_in_force(
+    options: Options,
+    resume: Optional[str],
+    model: Optional[str],
+    permission_mode: Optional[str],
+    budget_left: Optional[float],
+    own_tools: Sequence[str],
+    json_schema: Optional[Mapping[str, Any]],
+) -> Options:
+    """*options* with what has changed since they were given; see :func:`build_launch`."""
+    changes: Dict[str, Any] = {}
+    if resume is not None:
+        changes.update(resume=resume, continue_conversation=False, fork_session=False)
+        changes.update(session_id=None, resume_at=None, resume_drops_turn=None)
+    if model is not None:
+        changes["model"] = model
+        fallbacks = [name.strip() for name in (options.fallback_model or "").split(",")]
+        if model in fallbacks:
+            changes["fallback_model"] = ",".join(f for f in fallbacks if f != model) or None
+    if permission_mode is not None:
+        changes["permission_mode"] = permission_mode
+    if budget_left is not None:
+        changes["max_budget_usd"] = budget_left
+    if own_tools:
+        changes["allowed_tools"] = [*options.allowed_tools, *own_tools]
+    if json_schema is not None:
+        changes["returns"] = json_schema
+    return options.replace(**changes) if changes else options
 
 
 def working_folder(options: Options) -> Optional[str]:

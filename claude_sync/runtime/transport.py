@@ -88,6 +88,14 @@ class Transport:
         """Wait up to *timeout* seconds for the end; the exit code, or None."""
         return self.exit_code
 
+    def check_carries(self, method: str) -> None:
+        """
+        Raise UsageError if the client's *method* cannot work over this transport.
+
+        Asked about ``steer`` and ``add_context``, before anything is sent; what other
+        requests a transport does not carry, it answers with an error.
+        """
+
     @property
     def pid(self) -> Optional[int]:
         """The process id, where there is a process."""

@@ -659,6 +659,7 @@ def test_a_lost_conversation_is_lost_once(client_of):
     client = client_of(cities)
     client.ask("one", timeout=PATIENCE)
     cities.lives[0].hang_up(1)
+    client._engine.lifecycle.connection.reader_thread.join(PATIENCE)
     client.ask("two", timeout=PATIENCE)
     session = client.session_id
     client.ask("three", returns=City, timeout=PATIENCE)

@@ -34,6 +34,7 @@ SOURCES = (
     "Pass the path of a file, its bytes, an open file, a claude_sync.Image, a Pillow image or "
     "a matplotlib figure."
 )
+READ_IT = "Read it yourself, and attach the bytes."
 
 
 class Attachment(NamedTuple):
@@ -136,6 +137,10 @@ def read_file(file: Any, label: str) -> Attachment:
         only_written = isinstance(error, io.UnsupportedOperation)
         reason = "it is open for writing only" if only_written else error
         raise UsageError(f"cannot read {label}: {reason}. Open it for reading.") from error
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"cannot read {label}: {told(error)}. {READ_IT}") from error
     if not content and is_at_its_end(file):
         raise UsageError(
             f"there is nothing left to read in {label}. Go back to its beginning first: "
@@ -151,6 +156,10 @@ def read_inside(place: Any, label: str) -> Attachment:
             content = read_all(file)
     except (OSError, ValueError, KeyError) as error:
         raise UsageError(f"cannot attach {place}: {error}. Check its path.") from error
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"cannot attach {place}: {told(error)}. {READ_IT}") from error
     name = name_of(place)
     return Attachment(content, name, repr(name) if name else label)
 
@@ -164,10 +173,22 @@ def read_all(file: Any) -> Union[bytes, str]:
         if not piece:
             break
         if not isinstance(piece, (bytes, str)):
-            raise UsageError(f"cannot attach {type(file).__name__}: its read() gives no bytes.")
+            raise UsageError(
+                f"cannot attach {type(file).__name__}: its read() gives no bytes. {READ_IT}"
+            )
+        if pieces and isinstance(piece, bytes) is not isinstance(pieces[0], bytes):
+            raise UsageError(
+                f"cannot attach {type(file).__name__}: its read() gives bytes and str. {READ_IT}"
+            )
         pieces.append(piece)
         total += len(piece)
     return (b"" if not pieces else pieces[0][:0]).join(pieces)
+
+
+def told(error: Exception) -> str:
+    """What an error of somebody else's code says, briefly."""
+    text = f"{type(error).__name__}: {error}"
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
 
 def is_at_its_end(file: Any) -> bool:

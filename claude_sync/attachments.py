@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from .attachment_sources import LARGEST_TOTAL, Attachment, attachment_of, sendable
 from .blocks import DocumentBlock, ImageBlock
 from .errors import UsageError
-from .image_files import image_fault, image_size, media_type
+from .image_files import LARGEST_IMAGE, MAKE_SMALLER, image_fault, image_size, media_type
 from .images import Image
 
 __all__ = ["attached_blocks", "image_of"]
@@ -29,6 +29,10 @@ MOST_IMAGES = 600
 # With more images than this in a request, each may only be so large.
 FEW_IMAGES = 20
 LARGEST_SIDE_OF_MANY = 2000
+# Results of tools hold images, and documents hold texts; nothing that is sent is deeper.
+DEEPEST = 12
+# The fields of a block that may be long.
+CONTENT = ("data", "text", "content")
 
 # The longer marks first: one of them begins like a shorter one.
 MARKS = (
@@ -60,20 +64,28 @@ KINDS = "Attach png, jpeg, gif or webp images, PDF files, or texts."
 CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 26, 27})
 
 
-def attached_blocks(attach: Any) -> List[Dict[str, Any]]:
+def attached_blocks(attach: Any, prompt: Sequence[Mapping[str, Any]] = ()) -> List[Dict[str, Any]]:
     """
     The content blocks of ``attach=[...]``, in the same order.
+
+    Args:
+        attach: What is attached; None for nothing.
+        prompt: The blocks that are sent with it, which must be fit to be sent, too.
 
     Raises:
         UsageError: One of them cannot be sent, or all together cannot.
 
     """
     if attach is None:
-        return []
+        attach = ()
     if is_single(attach):
         raise UsageError("attach= takes a list. Write attach=[...] around the one thing.")
     blocks = [block_of(source, number) for number, source in enumerate(attach, 1)]
-    check_together(blocks)
+    labels = [f"attachment {number}" for number in range(1, len(blocks) + 1)]
+    for number, block in enumerate(prompt, 1):
+        labels.append(f"block {number} of the prompt")
+        check_given(block, labels[-1])
+    check_together([*blocks, *prompt], labels)
     return blocks
 
 
@@ -93,6 +105,7 @@ def block_of(source: Any, number: int) -> Dict[str, Any]:
                 f"attachment {number} is a dict without a 'type'. Content blocks have one; for "
                 "data of your own attach json.dumps(...).encode()."
             )
+        check_given(source, f"attachment {number}")
         return dict(source)
     if isinstance(source, ImageBlock):
         source = source.image
@@ -134,7 +147,7 @@ def image_block(data: bytes, attachment: Attachment) -> Dict[str, Any]:
 
 def pdf_block(data: bytes, attachment: Attachment) -> Dict[str, Any]:
     """A PDF, with its name."""
-    check_length(4 * len(data) // 3, LARGEST_TOTAL, attachment)
+    check_length(4 * len(data) // 3, LARGEST_TOTAL, attachment.label)
     if b"%%EOF" not in data:
         raise UsageError(
             f"{attachment.label} is cut off: it begins like a PDF and has no end. Copy or "
@@ -147,7 +160,7 @@ def text_block(text: str, attachment: Attachment) -> Dict[str, Any]:
     """A text as a document, with its name."""
     if not text.strip():
         raise UsageError(f"{attachment.label} is {'blank' if text else 'empty'}. {KINDS}")
-    check_length(len(text), LARGEST_TEXT, attachment)
+    check_length(utf8_length(text), LARGEST_TEXT, attachment.label)
     source = {"type": "text", "media_type": "text/plain", "data": sendable(text)}
     return titled({"type": "document", "source": source}, attachment)
 
@@ -206,52 +219,102 @@ def check_image(data: bytes, attachment: Attachment) -> None:
         raise UsageError(f"{attachment.label} {fault}")
 
 
-def check_length(length: int, limit: int, attachment: Attachment) -> None:
+def check_given(block: Mapping[str, Any], label: str) -> None:
+    """Refuse a block as on the wire whose content is too long, or is not what it says."""
+    data = base64_of(block)
+    if data is None:
+        return
+    if block["type"] == "image" and len(data) > 4 * LARGEST_IMAGE // 3:
+        raise UsageError(
+            f"{label} has {len(data) / 1e6:.1f} MB as it is sent, and an image may have "
+            f"{4 * LARGEST_IMAGE / 3e6:.1f}. {MAKE_SMALLER}"
+        )
+    if decoded_base64(data) is None:
+        raise UsageError(
+            f"{label} has no data in base64, though it says so. Make it with "
+            "base64.b64encode(...).decode(), or attach the bytes or the path of the file itself."
+        )
+
+
+def base64_of(block: Mapping[str, Any]) -> Optional[str]:
+    """What a block has in base64; None for a source of another kind."""
+    source = block.get("source")
+    if not isinstance(source, Mapping) or source.get("type") != "base64":
+        return None
+    data = source.get("data")
+    return data if isinstance(data, str) else None
+
+
+def decoded_base64(data: str) -> Optional[bytes]:
+    """The bytes; None if that is no base64."""
+    import binascii
+
+    try:
+        return binascii.a2b_base64(data)
+    except ValueError:  # such as binascii.Error, or for letters that are not ASCII
+        return None
+
+
+def check_length(length: int, limit: int, label: str) -> None:
     """Refuse what is too long alone."""
     if length > limit:
         raise UsageError(
-            f"{attachment.label} has {length / 1e6:.1f} MB as it is sent, more than the "
+            f"{label} has {length / 1e6:.1f} MB as it is sent, more than the "
             f"{limit / 1e6:.0f} MB that can be. Attach a part of it, or let Claude read the "
             "file itself."
         )
 
 
-def check_together(blocks: List[Dict[str, Any]]) -> None:
+def check_together(blocks: List[Mapping[str, Any]], labels: List[str]) -> None:
     """Refuse what is too much together."""
-    total = sum(map(length_of, blocks))
+    parts = [(label, part) for label, block in zip(labels, blocks) for part in parts_of(block)]
+    total = sum(length_of(part) for _, part in parts)
     if total > LARGEST_TOTAL:
         raise UsageError(
-            f"the attachments have {total / 1e6:.1f} MB together as they are sent, more than "
-            f"the {LARGEST_TOTAL / 1e6:.0f} MB that can be. Ask about some of them at a time."
+            f"the prompt and its attachments have {total / 1e6:.1f} MB together as they are "
+            f"sent, more than the {LARGEST_TOTAL / 1e6:.0f} MB that can be. Ask about some of "
+            "them at a time."
         )
-    images = [number for number, block in enumerate(blocks, 1) if block["type"] == "image"]
+    images = [(label, part) for label, part in parts if part.get("type") == "image"]
     if len(images) > MOST_IMAGES:
         raise UsageError(
             f"{len(images)} images are too many, {MOST_IMAGES} are the most. Ask about some of "
             "them at a time."
         )
     if len(images) > FEW_IMAGES:
-        for number in images:
-            check_side_of_many(blocks[number - 1], number)
+        for label, image in images:
+            check_side_of_many(image, label)
 
 
-def length_of(block: Mapping[str, Any]) -> int:
-    """How long its content is on the wire."""
-    source = block.get("source")
-    data = source.get("data") if isinstance(source, Mapping) else None
-    return len(data) if isinstance(data, str) else 0
+def parts_of(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """A block, and every dict in it."""
+    if isinstance(value, Mapping):
+        yield value
+        inner: Iterable[Any] = value.values()
+    else:
+        inner = value if isinstance(value, (list, tuple)) else ()
+    if depth < DEEPEST:
+        for each in inner:
+            yield from parts_of(each, depth + 1)
 
 
-def check_side_of_many(block: Mapping[str, Any], number: int) -> None:
+def length_of(part: Mapping[str, Any]) -> int:
+    """How long the content is that a part of a block has itself."""
+    found = (part.get(name) for name in CONTENT)
+    return sum(utf8_length(each) for each in found if isinstance(each, str))
+
+
+def utf8_length(text: str) -> int:
+    """How long a text is as it is sent."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def check_side_of_many(image: Mapping[str, Any], label: str) -> None:
     """Refuse an image that is only too large because there are so many."""
-    import binascii
-
-    if not length_of(block):
-        return
-    size = image_size(binascii.a2b_base64(block["source"]["data"])) or (0, 0)
+    size = image_size(decoded_base64(base64_of(image) or "") or b"") or (0, 0)
     if max(size) > LARGEST_SIDE_OF_MANY:
         raise UsageError(
-            f"attachment {number} has {size[0]} x {size[1]} pixels. With more than {FEW_IMAGES} "
+            f"{label} has {size[0]} x {size[1]} pixels. With more than {FEW_IMAGES} "
             f"images, {LARGEST_SIDE_OF_MANY} a side is the most: make it smaller, or ask about "
             "fewer at a time."
         )

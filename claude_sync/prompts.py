@@ -15,6 +15,9 @@ __all__ = ["read_once", "user_message"]
 
 Prompt = Union[str, Iterable[Dict[str, Any]]]
 
+# Of a dict that is no block, this many keys are told.
+SHOWN_KEYS = 4
+
 
 def user_message(prompt: Prompt, attach: Any = ()) -> Dict[str, Any]:
     """The wire message that asks *prompt*; without a uuid, which is given when it is queued."""
@@ -31,33 +34,48 @@ def content_of(prompt: Prompt, attach: Any) -> Union[str, List[Dict[str, Any]]]:
     if isinstance(prompt, str):
         if not prompt.strip():
             raise UsageError("the prompt is blank. Pass what Claude should answer.")
-        attachments = attached(attach)
         prompt = str(prompt)
-        return [*attachments, {"type": "text", "text": prompt}] if attachments else prompt
+        if type(attach) is tuple and not attach:
+            return prompt
+        block = {"type": "text", "text": prompt}
+        attachments = attached(attach, [block])
+        return [*attachments, block] if attachments else prompt
     if isinstance(prompt, (bytes, dict)) or not isinstance(prompt, Iterable):
         raise UsageError(
             f"a prompt is a text or a list of content blocks, not {type(prompt).__name__}. "
             "Pass a str; files go into attach=[...]."
         )
     blocks = list(prompt)
-    for block in blocks:
+    for number, block in enumerate(blocks, 1):
         if not isinstance(block, dict) or not isinstance(block.get("type"), str):
             raise UsageError(
-                f"{block!r} is not a content block. Each is a dict with a 'type', for example "
-                "{'type': 'text', 'text': '...'}."
+                f"block {number} of the prompt is {kind_of(block)} and no content block. Each is "
+                "a dict with a 'type', for example {'type': 'text', 'text': '...'}."
             )
     if not blocks:
         raise UsageError("the prompt is an empty list. Pass at least one content block.")
-    return [*attached(attach), *blocks]
+    return [*attached(attach, blocks), *blocks]
 
 
-def attached(attach: Any) -> List[Dict[str, Any]]:
-    """The content blocks of what is attached, mostly none."""
-    if type(attach) is tuple and not attach:
+def kind_of(value: Any) -> str:
+    """What something is that is no block; not what it holds, which may be long or secret."""
+    if not isinstance(value, dict):
+        return f"a {type(value).__name__}"
+    if not value:
+        return "an empty dict"
+    import reprlib
+
+    keys = ", ".join(map(reprlib.repr, list(value)[:SHOWN_KEYS]))
+    return f"a dict with the keys {keys}{', ...' if len(value) > SHOWN_KEYS else ''}"
+
+
+def attached(attach: Any, blocks: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """The content blocks of what is attached, mostly none; *blocks* are sent with them."""
+    if type(attach) is tuple and not attach and all(each["type"] == "text" for each in blocks):
         return []
     from .attachments import attached_blocks
 
-    return attached_blocks(attach)
+    return attached_blocks(attach, blocks)
 
 
 def read_once(prompt: Any, attach: Any) -> Tuple[Any, Any]:

@@ -170,7 +170,8 @@ def checked_id(session: object) -> str:
         return session
     raise UsageError(
         f"{session!r} is not the id of a session: that is a UUID, as list_sessions() shows it in "
-        ".session_id, and as client.session_id and answer.session_id have it"
+        ".session_id, and as client.session_id and answer.session_id have it. read_session() "
+        "takes a file as well, as a pathlib.Path."
     )
 
 
@@ -244,7 +245,19 @@ def side_files(path: Path) -> List[Path]:
     session_id, config = path.stem, config_of(path)
     found = [path.with_suffix("")]
     found.extend(each for each in agent_files(path) if each.parent == path.parent)
-    found.extend(config / kind / session_id for kind in ("file-history", "tasks", "session-env"))
-    found.append(config / "debug" / f"{session_id}.txt")
-    found.extend(sorted((config / "todos").glob(f"{session_id}-agent-*.json")))
-    return [each for each in found if each.exists()]
+    if not has_copy(path):
+        kinds = ("file-history", "tasks", "session-env")
+        found.extend(config / kind / session_id for kind in kinds)
+        found.append(config / "debug" / f"{session_id}.txt")
+        found.extend(sorted((config / "todos").glob(f"{session_id}-agent-*.json")))
+    return [each for each in found if os.path.lexists(each)]
+
+
+def has_copy(path: Path) -> bool:
+    """Whether a conversation of the same id is in another folder; they share what is elsewhere."""
+    here = os.path.realpath(path.parent)
+    return any(
+        has_data(folder / path.name)
+        for folder in project_folders(config_of(path))
+        if os.path.realpath(folder) != here
+    )

@@ -27,7 +27,15 @@ from .errors import UsageError
 from .log import logger
 from .protocol.codec import decode
 from .session_files import LONGEST_NAME, project_name, session_entries
-from .session_lines import Line, last_bytes, last_line_of_type, opening_lines, text_at, time_at
+from .session_lines import (
+    Line,
+    last_bytes,
+    last_line_of_type,
+    opening_lines,
+    text_at,
+    time_at,
+    whole_letters,
+)
 
 __all__ = ["SessionInfo"]
 
@@ -196,7 +204,7 @@ class Listing:
         return SessionInfo(
             path.stem,
             one_line(title or prompt or last_prompt(ending) or path.stem),
-            None if prompt is None else prompt[:LONGEST_PROMPT],
+            None if prompt is None else whole_letters(prompt[:LONGEST_PROMPT]),
             cwd_of(path.parent.name, opening.cwd, ending),
             opening.created or modified,
             modified,
@@ -274,5 +282,5 @@ def last_prompt(ending: bytes) -> Optional[str]:
 
 def one_line(text: str) -> str:
     """*text* as a title."""
-    line = " ".join(text.split())
+    line = whole_letters(" ".join(text.split()))
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 4] + " ..."

@@ -98,6 +98,13 @@ def text_at(line: Mapping[str, Any], key: str) -> Optional[str]:
     return value if isinstance(value, str) and value else None
 
 
+def whole_letters(text: str) -> str:
+    """*text* with a replacement for halves of letters, which cannot be printed or sent."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def time_at(line: Mapping[str, Any], key: str = "timestamp") -> Optional[datetime]:
     """A time of a line, or None."""
     text = text_at(line, key)

@@ -5,6 +5,8 @@ Lines of the file name the line before them (``parentUuid``), so a file is a tre
 a conversation that was resumed at an earlier message has branches. What counts
 is the branch of the line that was written last. Decided here:
 
+* where that line hangs on nothing that somebody said, the last one that somebody said
+  counts as well;
 * a compaction begins a new root but names what it goes on from
   (``logicalParentUuid``), so that what was said before it is not lost;
 * tools that ran at the same time make small branches, of which all are kept;
@@ -25,6 +27,7 @@ from .session_lines import Line, read_lines, text_at
 
 # Part of the tree, but not of what was said: reminders to the model, signs of progress.
 BOOKKEEPING = ("attachment", "progress")
+SAID = ("user", "assistant")
 
 
 def read_conversation(path: Path) -> List[Message]:
@@ -64,8 +67,16 @@ def main_lines(lines: List[Line]) -> List[Line]:
 def newest_branch(lines: List[Line]) -> Set[str]:
     """The ids of the last line and of everything it goes on from."""
     places = {line["uuid"]: place for place, line in enumerate(lines)}
+    kept = branch_of(len(lines) - 1, lines, places)
+    if not any(lines[places[uuid]].get("type") in SAID for uuid in kept):
+        said = (place for place, line in enumerate(lines) if line.get("type") in SAID)
+        kept |= branch_of(max(said, default=-1), lines, places)
+    return kept
+
+
+def branch_of(place: int, lines: List[Line], places: Mapping[str, int]) -> Set[str]:
+    """The ids of the line in a *place* and of everything it goes on from."""
     kept: Set[str] = set()
-    place = len(lines) - 1
     while place >= 0 and lines[place]["uuid"] not in kept:
         line = lines[place]
         kept.add(line["uuid"])
@@ -93,7 +104,8 @@ def keep_parallel_tools(lines: List[Line], kept: Set[str]) -> None:
             called.update(calls_of(line))
     for line in lines:
         results = set(ids_of(line, "tool_result", "tool_use_id"))
-        if results and results <= called - answered:
+        # Not by the difference of the two, which would be made anew for each line.
+        if results and results <= called and answered.isdisjoint(results):
             kept.add(line["uuid"])
             answered |= results
 

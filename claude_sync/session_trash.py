@@ -8,17 +8,28 @@ this library.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import List
+from typing import Iterator, List, Optional, Tuple
 
 from .errors import UsageError
 from .log import logger
-from .session_files import SUFFIX, SessionNotFound, config_of, side_files
+from .session_files import (
+    SESSION_ID,
+    SUFFIX,
+    SessionNotFound,
+    config_of,
+    entries_of,
+    side_files,
+)
 
 TRASH = "claude-sync-trash"
+# Of a folder in it; with a number, if the same was deleted several times in a second.
+NAME = re.compile(rf"\d{{8}}-\d{{6}}-({SESSION_ID.pattern})(?:-\d+)?")
 
 
 def move_to_trash(path: Path) -> Path:
@@ -55,15 +66,15 @@ def new_folder(trash: Path, session_id: str) -> Path:
             return folder
 
 
-def move(source: Path, target: Path, session_id: str) -> None:
-    """Move a file or a folder; an error names the conversation it is about."""
+def move(source: Path, target: Path, session_id: str, advice: str = "") -> None:
+    """Move a file or a folder; an error names the conversation it is about, and gives *advice*."""
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         shutil.move(os.fspath(source), os.fspath(target))
     except OSError as exc:
         raise UsageError(
             f"{source} of the session {session_id} cannot be moved to {target}: {exc}. "
-            "Check the permissions of both folders."
+            f"Check the permissions of both folders. {advice}".rstrip()
         ) from exc
 
 
@@ -80,7 +91,7 @@ def delete_for_good(path: Path) -> None:
         ) from exc
     for each in beside:
         try:
-            if each.is_dir() and not each.is_symlink():
+            if is_real_folder(each):
                 shutil.rmtree(each)
             else:
                 each.unlink()
@@ -89,27 +100,76 @@ def delete_for_good(path: Path) -> None:
 
 
 def restore(folder: Path) -> Path:
-    """Move everything in a folder of the trash back to its place; the conversation's file."""
-    config = folder.parent.parent
-    files = [path for path in sorted(folder.rglob("*")) if not path.is_dir()]
-    sessions = [each for each in files if each.relative_to(folder).parts[0] == "projects"]
-    main = [each for each in sessions if each.stem in folder.name and each.suffix == SUFFIX]
-    if folder.parent.name != TRASH or len(main) != 1:
+    """
+    Move everything in a folder of the trash back to its place; the conversation's file.
+
+    What did not come from there, but was put into the trash by somebody, stays.
+    """
+    main = conversation_in(folder)
+    if folder.parent.name != TRASH or main is None:
         raise UsageError(
             f"{folder} holds no deleted session. Pass what delete_session() returned, a folder "
             f"in {TRASH} of the CLI's own folder."
         )
-    check_free([config / each.relative_to(folder) for each in files])
-    for each in files:
-        move(each, config / each.relative_to(folder), main[0].stem)
-    shutil.rmtree(folder, ignore_errors=True)
-    return config / main[0].relative_to(folder)
+    config = folder.parent.parent
+    moves = [
+        pair
+        for each in moved_in(folder)
+        for pair in moves_between(each, config / each.relative_to(folder))
+    ]
+    check_free([target for _, target in moves])
+    # The conversation itself last: as long as it is here, what fails can be done again.
+    for source, target in sorted(moves, key=lambda pair: pair[0] == main):
+        move(source, target, main.stem, "Then call restore_session() once more.")
+    for each, _, _ in os.walk(folder, topdown=False):
+        with contextlib.suppress(OSError):  # there is something in it
+            os.rmdir(each)
+    return config / main.relative_to(folder)
+
+
+def conversation_in(folder: Path) -> Optional[Path]:
+    """The file of the conversation that a folder of the trash is named after."""
+    name = NAME.fullmatch(folder.name)
+    if name is None:
+        return None
+    files = [each / (name.group(1) + SUFFIX) for each in children(folder / "projects")]
+    found = [each for each in files if os.path.lexists(each)]
+    return found[0] if len(found) == 1 else None
+
+
+def moved_in(folder: Path) -> Iterator[Path]:
+    """What :func:`move_to_trash` has put into a folder of the trash, piece by piece."""
+    for kind in filter(is_real_folder, children(folder)):
+        for each in children(kind):
+            if kind.name != "projects":
+                yield each
+            elif is_real_folder(each):
+                yield from children(each)
+
+
+def moves_between(source: Path, target: Path) -> Iterator[Tuple[Path, Path]]:
+    """What is to be moved where: the whole, or into a folder that is there already its content."""
+    if is_real_folder(source) and is_real_folder(target):
+        for each in children(source):
+            yield from moves_between(each, target / each.name)
+    else:
+        yield source, target
+
+
+def children(folder: Path) -> List[Path]:
+    """What is in a folder."""
+    return [Path(entry.path) for entry in entries_of(folder)]
+
+
+def is_real_folder(path: Path) -> bool:
+    """Whether it is a folder and no link to one."""
+    return path.is_dir() and not path.is_symlink()
 
 
 def check_free(targets: List[Path]) -> None:
     """Raise UsageError if something is where a file would be moved to."""
     for target in targets:
-        if target.exists():
+        if os.path.lexists(target):
             raise UsageError(
                 f"{target} exists, so the deleted session cannot come back to its place. "
                 "Move that file away first. Nothing was moved."

@@ -22,14 +22,15 @@ Everywhere, ``cwd`` says which folder the conversation was held in (None: any), 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, List, Optional
 
 from .errors import UsageError
+from .log import logger
 from .protocol.codec import encode
 from .session_files import (
-    SUFFIX,
     SessionNotFound,
     config_folder,
     find_session,
@@ -37,6 +38,7 @@ from .session_files import (
     real_path,
 )
 from .session_info import Listing, SessionInfo, title_file
+from .session_lines import whole_letters
 
 if TYPE_CHECKING:
     from .messages import Message
@@ -51,6 +53,10 @@ __all__ = [
     "rename_session",
     "restore_session",
 ]
+
+# In ns. A file that got a title is this much newer: enough for CLIs that keep an index of
+# titles to look into it again, too little to come before another in a list.
+JUST_LATER = 1_000_000
 
 
 def list_sessions(
@@ -91,8 +97,9 @@ def read_session(
     earlier message is not.
 
     Args:
-        session: The id of a conversation, an item of :func:`list_sessions`, or the path of a
-            file.
+        session: The id of a conversation, an item of :func:`list_sessions`, or a
+            ``pathlib.Path`` of a file. A str is never a path, so that an id from
+            elsewhere cannot lead to another file.
         cwd: The folder it was held in.
         subagents: Also what subagents said, after the call that started them; their
             messages have a ``parent_tool_use_id``.
@@ -126,17 +133,12 @@ def read_session(
 
 def path_given(session: Session) -> Optional[Path]:
     """The file, if *session* is a path of one; None for an id and for an item of a list."""
-    if isinstance(session, SessionInfo):
+    if not isinstance(session, os.PathLike):
         return None
-    if isinstance(session, os.PathLike) or (
-        isinstance(session, str)
-        and (session.endswith(SUFFIX) or os.path.basename(session) != session)
-    ):
-        path = Path(session)
-        if not path.is_file():
-            raise SessionNotFound(str(path), [str(path.parent)])
-        return path
-    return None
+    path = Path(session)
+    if not path.is_file():
+        raise SessionNotFound(str(path), [str(path.parent)])
+    return path
 
 
 def rename_session(
@@ -150,7 +152,8 @@ def rename_session(
     Give a conversation a title, in the way the CLI itself does.
 
     CLIs that know titles show it in their lists; the newest find it with
-    ``claude --resume TITLE``.
+    ``claude --resume TITLE``. The conversation keeps its place in the list, and the one that
+    ``continue_conversation=`` goes on with stays the same.
 
     Raises:
         SessionNotFound: There is no such conversation.
@@ -159,7 +162,7 @@ def rename_session(
     """
     if not isinstance(title, str) or not title.strip():
         raise UsageError(f"the title of a session is a str that is not blank, not {title!r}")
-    title = " ".join(title.split())
+    title = whole_letters(" ".join(title.split()))
     path = find_session(session, cwd, config_folder(config_dir))
     lines = [
         {"type": "custom-title", "customTitle": title, "sessionId": path.stem},
@@ -168,33 +171,61 @@ def rename_session(
     ]
     try:
         append(path, b"".join(map(encode, lines)))
-        replace_copy(title_file(path), encode({"customTitle": title}))
     except FileNotFoundError as exc:
         raise SessionNotFound(path.stem, [str(path.parent)]) from exc
     except OSError as exc:
         raise UsageError(
             f"the session file {path} cannot be written: {exc}. Check its permissions."
         ) from exc
+    try:
+        write_copy(title_file(path), encode({"customTitle": title}))
+    except OSError as exc:
+        logger.warning(
+            "! the title of session %s is written, but not its copy %s: %s",
+            path.stem,
+            title_file(path),
+            exc,
+        )
 
 
 def append(path: Path, lines: bytes) -> None:
-    """Add *lines* to a file that exists, in one piece: a CLI may be writing to it as well."""
+    """
+    Add *lines* to a file that exists, in one piece: a CLI may be writing to it as well.
+
+    The file does not become the newest by that, unless somebody else has written, too.
+    """
     with open(
         os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)), "r+b", 0
     ) as file:
+        before = os.fstat(file.fileno())
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":  # a line that was cut off stays one by itself
                 lines = b"\n" + lines
         file.write(lines)
+    if path.stat().st_size == before.st_size + len(lines):
+        with contextlib.suppress(OSError):  # only its owner may set the times of a file
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + JUST_LATER))
 
 
-def replace_copy(path: Path, data: bytes) -> None:
-    """Write *data* to a file if it exists; whoever reads it sees the old or the new content."""
-    if path.exists():
-        new = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        new.write_bytes(data)
+def write_copy(path: Path, data: bytes) -> None:
+    """Write *data* to a file; whoever reads it sees the old or the new content."""
+    import shutil
+    import tempfile
+
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    # Of such a name that a CLI clears it away, should we be killed right now.
+    handle, new = tempfile.mkstemp(prefix=f"{path.name}.tmp.", dir=path.parent)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copymode(path, new)
         os.replace(new, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(new)
+        raise
 
 
 def delete_session(

@@ -9,6 +9,7 @@ can be seen, in the functions around it.
 from __future__ import annotations
 
 import re
+import sys
 import typing
 from typing import Any, Dict, List, Mapping, Tuple
 
@@ -84,23 +85,29 @@ def resolved_fields(owner: Any, local_names: Mapping[str, Any]) -> Dict[str, Any
     try:
         try:
             return typing_extensions.get_type_hints(owner, None, names, include_extras=True)
+        except KeyError:  # its module is none that can be imported; Python minds before 3.11
+            return fields_one_by_one(owner, names)
         except TypeError as error:
             if "InitVar" not in str(error):
                 raise
-            return fields_without_init_var(owner, names)
+            return fields_one_by_one(owner, names)
     except Exception as error:
         raise unresolved(owner.__qualname__, error) from error
 
 
-def fields_without_init_var(owner: Any, names: Dict[str, Any]) -> Dict[str, Any]:
-    """The same for a class with ``InitVar`` in texts, which Python reads from 3.11 on."""
+def fields_one_by_one(owner: Any, names: Dict[str, Any]) -> Dict[str, Any]:
+    """
+    The same, base by base, for what Python can do by itself only from 3.11 on: ``InitVar`` in
+    texts, and classes of code that was run by ``exec()``.
+    """
     hints: Dict[str, Any] = {}
     for base in reversed(owner.__mro__):
         annotations = {
             name: INIT_VAR.sub(r"\1", each) if isinstance(each, str) else each
             for name, each in vars(base).get("__annotations__", {}).items()
         }
-        around = {"__annotations__": annotations, "__module__": base.__module__}
+        module = base.__module__ if base.__module__ in sys.modules else __name__
+        around = {"__annotations__": annotations, "__module__": module}
         copy = type(base.__name__, (), around)
         hints.update(typing_extensions.get_type_hints(copy, None, names, include_extras=True))
     return hints

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import socket
@@ -289,6 +290,70 @@ def test_what_only_looks_like_a_file_is_told():
             return [1, 2]
 
     assert "cannot attach Odd: its read() gives no bytes" in refusal(Odd())
+
+
+class Failing:
+    """Its read() fails like programs do."""
+
+    name = "feed"
+
+    def read(self, size=-1):
+        raise RuntimeError("no connection " + "x" * 5000)
+
+
+class Mixed:
+    """Bytes first, text later."""
+
+    def __init__(self):
+        self.pieces = [b"a", "b", b""]
+
+    def read(self, size=-1):
+        return self.pieces.pop(0)
+
+
+class Whole:
+    """It can only be read as a whole."""
+
+    def read(self):
+        return b"hello"
+
+
+class Place:
+    """Like a path inside of something, which cannot be opened."""
+
+    name = "inner.txt"
+
+    def read_bytes(self):
+        return b""
+
+    def __init__(self, file=None):
+        self.file = file
+
+    def open(self, mode):
+        if self.file is None:
+            raise RuntimeError("the archive is locked")
+        return contextlib.nullcontext(self.file)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (Failing(), "cannot read 'feed': RuntimeError: no connection"),
+        (Mixed(), "its read() gives bytes and str"),
+        (Whole(), "cannot read attachment 1: TypeError"),
+        (Place(), "RuntimeError: the archive is locked"),
+        (Place(Mixed()), "cannot attach Mixed: its read() gives bytes and str"),
+        (Place(Whole()), "TypeError"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_file_that_fails_in_its_own_way_is_told(source, words):
+    """Briefly, and with what to do."""
+    with pytest.raises(UsageError) as caught:
+        attachment_of(source, "attachment 1")
+    text = str(caught.value)
+    assert words in text and "attach the bytes" in text
+    assert len(text) < 500
 
 
 class Upload(io.BytesIO):

@@ -303,6 +303,89 @@ def test_the_limit_of_a_request_leaves_room():
     assert attachments.LARGEST_TOTAL + 500_000 < 32_000_000
 
 
+def test_lengths_are_those_of_utf_8(monkeypatch):
+    """As the service counts them: one letter may be four bytes."""
+    monkeypatch.setattr(attachments, "LARGEST_TEXT", 12)
+    assert text_of("中文字符".encode()) == "中文字符"
+    assert text_of(io.StringIO("a\udce9")) == "a?"
+    assert "let Claude read the file itself" in refusal("中文字符x".encode())
+    monkeypatch.setattr(attachments, "LARGEST_TOTAL", 24)
+    assert len(attached_blocks(["中文字符".encode()] * 2)) == 2
+    assert "have 0.0 MB together" in refusal("中文字符".encode(), "中文字符".encode(), b"x")
+
+
+def test_the_blocks_of_the_prompt_count_as_well(monkeypatch):
+    """Whatever they are, and however deep their content is; only attachments are returned."""
+    text = {"type": "text", "text": "中文"}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [text, image_block(PNG)]}
+    said = {"type": "tool_result", "tool_use_id": "t", "content": "中文"}
+    monkeypatch.setattr(attachments, "LARGEST_TOTAL", 2 * len(letters(PNG)) + 12)
+    assert attached_blocks([PNG], [text, result]) == [image_block(PNG)]
+    for more in (text, said, {"type": "document", "source": {"type": "text", "data": "x"}}):
+        with pytest.raises(UsageError, match="the prompt and its attachments have"):
+            attached_blocks([PNG], [text, result, more])
+
+
+def test_images_in_the_prompt_are_counted():
+    """With those that are attached, and with those in the results of tools."""
+    image = image_block(PNG)
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [image, image]}
+    attached_blocks([image], [result] * 299)
+    with pytest.raises(UsageError, match="601 images are too many"):
+        attached_blocks([image], [result] * 300)
+    wide = image_block(png(2001, 1))
+    with pytest.raises(UsageError, match="block 2 of the prompt has 2001 x 1 pixels"):
+        attached_blocks([PNG], [*[image], {**result, "content": [wide]}, *[image] * 19])
+
+
+def test_blocks_may_be_as_deep_as_they_like():
+    """Somewhere, nobody looks any further."""
+    block = image_block(PNG)
+    for _ in range(5000):
+        block = {"type": "tool_result", "content": [block]}
+    assert attached_blocks([block]) == [block]
+
+
+@pytest.mark.parametrize("kind", ["image", "document"])
+@pytest.mark.parametrize("data", ["abc", "é", "A" * 5])
+@pytest.mark.parametrize("number", [1, 21])
+def test_a_block_that_is_no_base64_is_refused(kind, data, number):
+    """However many there are; it would stay in the conversation."""
+    bad = {"type": kind, "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    assert f"attachment {number} has no data in base64" in refusal(*[PNG] * (number - 1), bad)
+    with pytest.raises(UsageError, match=r"block 1 of the prompt has no data in base64.*b64encode"):
+        attached_blocks([PNG] * (number - 1), [bad])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"type": "file", "file_id": "x", "data": "é"},
+        {"type": "base64", "data": 3},
+        {"type": "base64"},
+        "x",
+        None,
+    ],
+)
+def test_sources_of_other_kinds_are_passed_on(source):
+    """A later service may know them."""
+    blocks = [{"type": "image", "source": source}] * 21
+    assert attached_blocks(blocks) == blocks
+
+
+def test_an_image_that_is_too_large_as_a_block_is_refused():
+    """It is counted in base64 anyway."""
+    data = "A" * (5 * 1024 * 1024)
+    block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    assert attached_blocks([block]) == [block]
+    block["source"]["data"] += "AAAA"
+    assert "attachment 1 has 5.2 MB as it is sent, and an image may have 5.2. Make it" in refusal(
+        block
+    )
+    with pytest.raises(UsageError, match=r"block 1 of the prompt has 5\.2 MB"):
+        attached_blocks((), [block])
+
+
 def test_too_many_images_are_refused(monkeypatch):
     """Texts are not counted."""
     monkeypatch.setattr(attachments, "MOST_IMAGES", 2)

@@ -59,15 +59,44 @@ def test_blocks_are_sent_as_they_are():
         (b"hi", "not bytes"),
         ({"type": "text"}, "not dict"),
         ([], "empty list"),
-        (["hi"], "'hi' is not a content block"),
-        ([{"text": "hi"}], "is not a content block"),
-        ([{"type": 3}], "is not a content block"),
+        (["hi"], "block 1 of the prompt is a str and no content block"),
+        ([{"type": "text", "text": "hi"}, None], "block 2 of the prompt is a NoneType"),
+        ([{"text": "hi"}], "is a dict with the keys 'text' and no content block"),
+        ([{"type": 3}], "no content block. Each is a dict with a 'type'"),
+        ([{}], "is an empty dict and no content block"),
     ],
 )
 def test_what_is_no_prompt_is_refused(prompt, text):
     """Anything but a text or a list of blocks is a UsageError that shows the right form."""
     with pytest.raises(UsageError, match=text):
         user_message(prompt)
+
+
+def test_what_a_wrong_block_holds_is_not_told():
+    """It may be long, and it may be secret."""
+    for block in ({"key": "sk-ant-" + "x" * 5000}, "sk-ant-1", {"k" * 5000: 1}):
+        with pytest.raises(UsageError) as caught:
+            user_message([block])
+        assert len(str(caught.value)) < 300 and "sk-ant" not in str(caught.value)
+    with pytest.raises(UsageError, match=r"'a', 'b', 'c', 'd', \.\.\. and no"):
+        user_message([dict.fromkeys("abcdefgh")])
+
+
+def image(data="iVBORw0KGgo="):
+    """A content block of an image."""
+    return {"type": "image", "source": {"type": "base64", "media_type": "x", "data": data}}
+
+
+def test_the_blocks_of_a_prompt_have_limits():
+    """The same as attachments, and together with them."""
+    assert len(content([image()] * 600)) == 600
+    for prompt, attach in (([image()] * 601, ()), ([image()] * 600, [PNG])):
+        with pytest.raises(UsageError, match="601 images are too many"):
+            user_message(prompt, attach)
+    with pytest.raises(UsageError, match="block 2 of the prompt has no data in base64"):
+        user_message([image(), image("abc")])
+    with pytest.raises(UsageError, match=r"31\.5 MB together"):
+        user_message("x" * (30 * 1024 * 1024), [PNG])
 
 
 def test_attachments_come_first_and_in_order():
@@ -105,6 +134,7 @@ def test_questions_without_attachments_load_nothing_for_them():
     """Most are like that."""
     code = (
         "import sys, claude_sync.prompts as prompts; prompts.user_message('hi'); "
+        "prompts.user_message([{'type': 'text', 'text': 'hi'}]); "
         "print(*[name for name in sys.modules if 'attachment' in name or 'image' in name])"
     )
     printed = subprocess.run(

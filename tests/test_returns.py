@@ -712,3 +712,18 @@ def test_a_schema_of_the_program_may_change_later():
     schema["properties"]["a"]["type"] = "string"
     assert form.schema["properties"]["a"]["type"] == "integer"
     assert form.read({"a": 1}) == {"a": 1}
+
+
+def test_a_class_of_code_that_was_executed():
+    """A module that cannot be imported, as in some notebooks and plug-ins, does no harm."""
+    code = (
+        "import dataclasses\n"
+        "@dataclasses.dataclass\n"
+        "class City:\n"
+        "    name: str\n"
+        "    people: int\n"
+    )
+    names = {"__name__": "no_such_module_anywhere"}
+    exec(compile(code, "<code>", "exec", dont_inherit=True), names)
+    form = form_of(names["City"])
+    assert form.read({"name": "Rye", "people": 4}) == names["City"]("Rye", 4)

@@ -211,6 +211,22 @@ def test_what_belongs_to_a_session(config):
     assert sorted(side_files(saved.path)) == sorted(wanted)
 
 
+def test_what_two_copies_share_belongs_to_none(config):
+    """Of one id in two folders, each has its own folder alone, until the other is gone."""
+    one = conversation(config, cwd="/one")
+    two = conversation(config, cwd="/two", session_id=one.session_id)
+    empty = Saved(config, cwd="/three", session_id=one.session_id).save()
+    (config / "projects" / "linked").symlink_to(one.folder)
+    shared = [config / "file-history" / one.session_id, config / "tasks" / one.session_id]
+    own = one.path.with_suffix("")
+    for path in (*shared, own):
+        path.mkdir(parents=True)
+    assert empty.path.exists()
+    assert side_files(one.path) == [own]
+    two.path.unlink()
+    assert side_files(one.path) == [own, *shared]
+
+
 def test_files_of_subagents(config):
     """In the folder of the session, also further below, and beside it."""
     saved = conversation(config)

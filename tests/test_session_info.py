@@ -159,6 +159,15 @@ def test_the_first_prompt_is_one_that_somebody_typed(config):
     assert info_of(saved.save()).first_prompt == "really typed"
 
 
+def test_halves_of_letters_are_replaced(config):
+    """What was cut in the middle of one can be printed; what is whole stays."""
+    saved = conversation(config, "cut \ud83d off, \U0001f600 é")
+    info = info_of(saved)
+    assert info.title == info.first_prompt == "cut \ufffd off, \U0001f600 é"
+    saved.note("custom-title", customTitle="\ude00 title")
+    assert info_of(saved.save()).title == "\ufffd title"
+
+
 def test_long_texts_are_cut(config):
     """A title is one line, and a prompt of megabytes is not kept whole."""
     saved = conversation(config, "word " * 200_000)

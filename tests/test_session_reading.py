@@ -8,7 +8,7 @@ import uuid
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from saved_sessions import Saved, conversation, texts
+from saved_sessions import Saved, texts
 
 from claude_sync import Assistant, CompactBoundary, System, Unknown, User, session_reading
 from claude_sync.session_reading import main_lines, message_of, read_conversation, read_everything
@@ -152,6 +152,35 @@ def test_a_line_that_is_lost_breaks_nothing(saved, caplog):
     assert "1 damaged lines were left out" in caplog.text
 
 
+@pytest.mark.parametrize("kind", ["system", "progress", "attachment"])
+def test_a_last_line_that_hangs_on_nothing_hides_nothing(saved, kind):
+    """Which branch counts is decided by what somebody said."""
+    saved.user("one")
+    saved.says("to one")
+    saved.line(kind, parent=None, subtype="informational", content="Note")
+    said = ["one", "to one"]
+    note = ["Informational"] if kind == "system" else []
+    assert read(saved) == [*said, *note]
+    saved.line("progress")
+    assert read(saved) == [*said, *note]
+
+
+def test_notes_alone_are_read(saved):
+    """Where nobody has said anything."""
+    saved.line("system", subtype="informational", content="Note")
+    assert read(saved) == ["Informational"]
+
+
+def test_a_note_on_an_earlier_message_counts(saved):
+    """It says where the conversation went on from."""
+    saved.user("one")
+    first = saved.says("to one", reply="m1")
+    saved.user("two")
+    saved.says("to two", reply="m2")
+    saved.line("system", parent=first, subtype="informational", content="Note")
+    assert read(saved) == ["one", "to one", "Informational"]
+
+
 def test_a_line_that_was_not_finished_is_left_out(saved):
     """A CLI may be writing it right now, or was killed while it did."""
     saved.user("one")
@@ -215,16 +244,35 @@ def test_names_of_the_wire_do_not_replace_any(saved):
     assert line == before
 
 
-def test_a_long_conversation_is_read_in_a_straight_line(tmp_path, monkeypatch):
+class Name(str):
+    """An id that counts how often it is compared with an equal one."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_a_long_conversation_is_read_in_a_straight_line(saved, monkeypatch):
     """The work grows with the length of the file, not with its square."""
-    saved = conversation(tmp_path / "config", *map(str, range(2000)))
+    saved.user("go")
+    for number in range(500):
+        first = saved.calls(Name(f"t{number}"), reply=f"m{number}")
+        second = saved.calls(Name(f"u{number}"), reply=f"m{number}")
+        saved.result(Name(f"t{number}"), parent=first)
+        saved.result(Name(f"u{number}"), parent=second)
     calls = []
     original = session_reading.ids_of
     monkeypatch.setattr(
         session_reading, "ids_of", lambda *given: calls.append(None) or original(*given)
     )
-    assert len(read_conversation(saved.path)) == 4000
-    assert len(calls) <= 4 * 4000
+    monkeypatch.setattr(Name, "compared", 0)
+    assert len(main_lines(saved.lines)) == 2001
+    assert len(calls) <= 4 * 2001
+    assert Name.compared <= 8 * 2001
 
 
 NAMES = st.sampled_from(["a", "b", "c", "d", None, 7])

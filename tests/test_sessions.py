@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -90,13 +93,13 @@ def test_a_cwd_is_a_path(config, cwd):
 
 
 def test_reading_by_id_item_and_path(config, tmp_path):
-    """All name the same conversation; a path may lead anywhere."""
+    """All name the same conversation; a path is no str, and may lead anywhere."""
     saved = conversation(config, "hello", cwd="/one")
     wanted = ["hello", "echo: hello"]
     (info,) = list_sessions()
     elsewhere = tmp_path / "copy.jsonl"
     elsewhere.write_bytes(saved.path.read_bytes())
-    for session in (saved.session_id, info, saved.path, str(saved.path), elsewhere):
+    for session in (saved.session_id, info, saved.path, elsewhere):
         assert texts(read_session(session)) == wanted
     assert texts(read_session(saved.session_id, "/one")) == wanted
     assert texts(read_session(saved.session_id, cwd="/one", config_dir=config)) == wanted
@@ -108,7 +111,7 @@ def test_reading_what_is_not_there(config, tmp_path):
     conversation(config, "other", cwd="/two")
     (info,) = list_sessions("/one")
     saved.path.unlink()
-    for session in (UNKNOWN, info, tmp_path / "no.jsonl", "no.jsonl", str(tmp_path / "no")):
+    for session in (UNKNOWN, info, tmp_path / "no.jsonl", tmp_path):
         with pytest.raises(SessionNotFound):
             read_session(session)
     with pytest.raises(UsageError, match="is not the id of a session"):
@@ -158,18 +161,116 @@ def test_a_new_title(config):
     rename_session(info, "Another", config_dir="/not/used/for/an/item")
     assert titles() == ["Another"]
     assert texts(read_session(info)) == ["hello", "echo: hello"]
-    assert not info.path.with_suffix("").exists()
+
+
+def test_a_title_is_no_news(config):
+    """The list keeps its order, and so what a CLI goes on with; its index sees a change."""
+    old = conversation(config, "old", age=10)
+    conversation(config, "new", age=9)
+    before = old.path.stat().st_mtime_ns
+    rename_session(old.session_id, "renamed")
+    assert titles() == ["new", "renamed"]
+    assert old.path.stat().st_mtime_ns == before + 1_000_000
+
+
+@pytest.mark.parametrize("problem", ["busy", "not ours"])
+def test_a_title_beside_what_a_cli_writes(config, monkeypatch, problem):
+    """What somebody else has written meanwhile is news; times that cannot be set are no error."""
+    saved = conversation(config, "hello")
+    before = saved.path.stat().st_mtime_ns
+    original = os.fstat
+
+    def write_more(file):
+        """The CLI writes between the look at the file and the title."""
+        found = original(file)
+        with saved.path.open("ab") as other:
+            other.write(b'{"type":"mode"}\n')
+        return found
+
+    def refuse(*given, **named):
+        raise PermissionError("closed")
+
+    if problem == "busy":
+        monkeypatch.setattr(sessions.os, "fstat", write_more)
+    else:
+        monkeypatch.setattr(sessions.os, "utime", refuse)
+    rename_session(saved.session_id, "new")
+    monkeypatch.undo()
+    assert saved.path.stat().st_mtime_ns > before + 1_000_000_000
+    assert titles(config_dir=config) == ["new"]
+
+
+def copy_of_title(saved):
+    """Where the newest CLIs keep the title, too."""
+    return saved.path.with_suffix("") / "custom-title.json"
 
 
 def test_the_copy_of_a_title_is_kept_up(config):
-    """Where the CLI keeps one; no other file appears."""
+    """As the newest CLIs do; it has the rights it had, and no other file appears."""
     saved = conversation(config, "hello")
-    copy = saved.path.with_suffix("") / "custom-title.json"
-    copy.parent.mkdir()
-    copy.write_text(json.dumps({"customTitle": "old"}))
-    rename_session(saved.session_id, "new")
-    assert json.loads(copy.read_text()) == {"customTitle": "new"}
+    copy = copy_of_title(saved)
+    rename_session(saved.session_id, "first")
+    assert json.loads(copy.read_text()) == {"customTitle": "first"}
+    assert os.name != "posix" or copy.stat().st_mode & 0o777 == 0o600
+    copy.chmod(0o640)
+    rename_session(saved.session_id, "second")
+    assert json.loads(copy.read_text()) == {"customTitle": "second"}
+    assert os.name != "posix" or copy.stat().st_mode & 0o777 == 0o640
     assert list(copy.parent.iterdir()) == [copy]
+
+
+def test_a_title_stays_however_long_the_conversation_gets(config):
+    """CLIs that know no titles do not write it again."""
+    saved = conversation(config, "hello")
+    rename_session(saved.session_id, "my title")
+    with saved.path.open("ab") as file:
+        file.write(b'{"type":"user","uuid":"z","message":{"content":"' + b"x" * 70_000 + b'"}}\n')
+    assert titles() == ["my title"]
+
+
+def test_many_rename_at_once(config):
+    """Nobody fails, and one of them is the last."""
+    saved = conversation(config, "hello")
+    barrier = threading.Barrier(4)
+
+    def rename(number):
+        barrier.wait(timeout=30)
+        for turn in range(25):
+            rename_session(saved.session_id, f"title {number} {turn}")
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(rename, number) for number in range(4)]:
+            done.result(timeout=60)
+    assert titles()[0].startswith("title ")
+    assert list(copy_of_title(saved).parent.iterdir()) == [copy_of_title(saved)]
+
+
+def test_a_copy_that_cannot_be_written_is_no_error(config, monkeypatch, caplog):
+    """The title is in the conversation itself; nothing is left over."""
+    saved = conversation(config, "hello")
+    rename_session(saved.session_id, "first")
+
+    def refuse(source, target):
+        raise PermissionError("closed")
+
+    with monkeypatch.context() as patched, caplog.at_level(logging.WARNING, "claude_sync"):
+        patched.setattr(os, "replace", refuse)
+        rename_session(saved.session_id, "second")
+    assert titles() == ["second"]
+    assert "closed" in caplog.text and "custom-title.json" in caplog.text
+    assert list(copy_of_title(saved).parent.iterdir()) == [copy_of_title(saved)]
+    other = conversation(config, "other", age=9)
+    other.path.with_suffix("").write_text("a file in the way")
+    rename_session(other.session_id, "third")
+    assert titles() == ["second", "third"]
+
+
+def test_halves_of_letters_in_a_title_are_replaced(config):
+    """A title can be printed, whoever gave it."""
+    saved = conversation(config, "hello")
+    rename_session(saved.session_id, "cut \ud83d off")
+    assert titles() == ["cut \ufffd off"]
+    assert b"ud83d" not in saved.path.read_bytes()
 
 
 def test_a_line_that_was_cut_off_stays_by_itself(config):
@@ -219,14 +320,35 @@ def test_renaming_what_cannot_be(config, monkeypatch):
 
 
 @pytest.mark.parametrize("function", [read_session, delete_session])
-@pytest.mark.parametrize("session", [f"../{UNKNOWN}", "..", f"/etc/{UNKNOWN}", "agent-12345678"])
-def test_no_id_leads_out_of_the_folder(config, function, session):
-    """What is no id is never made into the path of something to delete."""
-    conversation(config, "hello")
-    with pytest.raises(UsageError):
-        function(session)
+@pytest.mark.parametrize(
+    "session",
+    [
+        f"../{UNKNOWN}",
+        f"../{UNKNOWN}.jsonl",
+        "..",
+        f"FOLDER/{UNKNOWN}.jsonl",
+        f"FOLDER/{UNKNOWN}",
+        f"{UNKNOWN}.jsonl",
+        "secret.txt",
+        "agent-12345678",
+    ],
+)
+def test_no_id_leads_out_of_the_folder(config, tmp_path, monkeypatch, function, session):
+    """What is no id is never made into a path, of something to delete or to read."""
+    saved = conversation(config, "hello")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    monkeypatch.chdir(inner)
+    there = [saved.folder / session, inner / session, inner / session.replace("FOLDER", "..")]
+    for path in [*there, tmp_path / f"{UNKNOWN}.jsonl"]:
+        if path.parent.is_dir() and not path.exists():
+            path.write_bytes(saved.path.read_bytes())
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UsageError, match="is not the id of a session"):
+        function(session.replace("FOLDER", str(tmp_path)))
     with pytest.raises(UsageError, match="is not the id"):
         rename_session(session, "x")
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_deleting_and_bringing_back(config):

@@ -17,9 +17,10 @@ Decisions taken here and nowhere else:
   carries as content is ignored: old CLIs put the first delta there as well.
 * A stream without ``message_start`` says nowhere whose it is: its blocks are those of
   the complete message that follows.
-* A complete block carries no index, so it is matched by its text: the first
-  streamed and not yet matched block of the same message that begins like it.
-  What the stream did not bring of it is delivered then.
+* A complete block carries no index, so it is matched by its text: of the streamed and
+  not yet matched blocks of the same message, the one that is most like it. One that has
+  brought nothing yet begins like every text, so it comes last.
+  What the stream did not bring of a block is delivered then.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ PIECE_CLASSES: Dict[str, Type[Piece]] = {
 MESSAGES_REMEMBERED = 64
 # A session may have any number of subagents, of which few are alive at once.
 AGENTS_REMEMBERED = 256
+
+NOT_ALIKE = (0, 0)
 
 Key = Tuple[Optional[str], Any]
 
@@ -193,20 +196,44 @@ class Assembler:
         streamed_blocks = self._streamed.get((parent, message_id))
         if streamed_blocks is None:  # perhaps by somebody who does not say whose they are
             streamed_blocks = self._streamed.get((parent, None), [])
-        for block in streamed_blocks:
-            if block.matched or block.piece_class is not piece_class:
-                continue
-            streamed = block.text()
-            if text.startswith(streamed):
-                block.matched = True
-                rest = text[len(streamed) :]
-                return block.grow(rest) if rest else None
-            # The CLI may trim what it streamed, or cut it short when interrupted.
-            if streamed.startswith(text) or streamed.strip() == text.strip():
-                block.matched = True
-                return None
-        agent = self._agents.get(parent) if parent is not None else None
-        return Block(piece_class, message_id, parent, agent).grow(text)
+        found, streamed = most_like(text, piece_class, streamed_blocks)
+        if found is None:
+            agent = self._agents.get(parent) if parent is not None else None
+            return Block(piece_class, message_id, parent, agent).grow(text)
+        found.matched = True
+        if not text.startswith(streamed):
+            return None
+        rest = text[len(streamed) :]
+        return found.grow(rest) if rest else None
+
+
+def most_like(
+    text: str, piece_class: Type[Piece], blocks: List[Block]
+) -> Tuple[Optional[Block], str]:
+    """The streamed block that *text* completes, and what it has brought; None if there is none."""
+    best, best_streamed, best_likeness = None, "", NOT_ALIKE
+    for block in blocks:
+        if block.matched or block.piece_class is not piece_class:
+            continue
+        streamed = block.text()
+        found = likeness(text, streamed)
+        if found > best_likeness:
+            best, best_streamed, best_likeness = block, streamed, found
+    return best, best_streamed
+
+
+def likeness(text: str, streamed: str) -> Tuple[int, int]:
+    """How well a streamed text fits a complete one; greater is better, NOT_ALIKE not at all."""
+    if text == streamed:
+        return (5, 0)
+    if not streamed:
+        return (1, 0)
+    # The CLI may trim what it streamed, or cut it short when interrupted.
+    if text.strip() == streamed.strip():
+        return (4, 0)
+    if text.startswith(streamed):
+        return (3, len(streamed))
+    return (2, 0) if streamed.startswith(text) else NOT_ALIKE
 
 
 def text_or_none(value: object) -> Optional[str]:

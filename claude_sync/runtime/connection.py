@@ -186,10 +186,10 @@ class Connection:
         pending = PendingReply(subtype, on_reply)
         with self.write_lock:
             with self._lock:
+                if self.retiring:  # it may have ended already, as it should
+                    raise BeingReplaced(subtype)
                 if self.ended:
                     raise self.error or CliExited("the CLI has ended")
-                if self.retiring:
-                    raise BeingReplaced(subtype)
                 if not only_if():
                     return None
                 request_id = self._ids.next()

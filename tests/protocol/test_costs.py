@@ -452,3 +452,9 @@ def test_nothing_is_known_of_a_process_before_the_first():
     meter = CostMeter()
     meter.resumed({"session": {"total_cost_usd": 3.0}}, own=True)
     assert meter.total_usd == 0.0
+
+
+def test_a_group_of_nothing_changes_nothing():
+    """Most results bring groups of zeros."""
+    one = Usage() + {"server_tool_use": {"web_search_requests": 2}}
+    assert one + {"server_tool_use": {"web_search_requests": 0}} == one

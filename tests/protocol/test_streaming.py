@@ -137,6 +137,60 @@ def test_a_block_of_another_text_is_not_mistaken_for_it():
     assert pieces == ["one", "two"]
 
 
+def thoughts(*texts):
+    """A complete assistant message with thinking in it."""
+    content = [{"type": "thinking", "thinking": text} for text in texts]
+    return {"type": "assistant", "message": {"id": "m", "content": content}}
+
+
+def test_an_empty_block_takes_nothing_from_the_next():
+    """It begins like every text, and is still not the one that the complete line is about."""
+    pieces = feed(
+        Assembler(),
+        start(),
+        block(0),
+        stop(0),
+        block(1),
+        delta("Hello", 1),
+        stop(1),
+        whole("Hello"),
+    )
+    assert pieces == ["Hello"]
+    pieces = feed(
+        Assembler(),
+        start(),
+        block(0, "thinking", thinking=""),
+        stop(0),
+        block(1, "thinking", thinking=""),
+        thought("deep", 1),
+        thoughts(""),
+        thoughts("deep"),
+    )
+    assert pieces == ["deep"]
+
+
+@pytest.mark.parametrize(
+    ("streamed", "complete", "rest"),
+    [
+        (["A", "AB"], ["AB", "A"], []),
+        (["", "Hel"], ["Hello"], ["lo"]),
+        (["H", "Hel"], ["Hello", "Hi"], ["lo", "i"]),
+        (["H", "Hello "], ["Hello"], []),
+        (["", "Hello world"], ["Hello"], []),
+        (["H", "Hello world"], ["Hello wor"], ["ello wor"]),
+        (["Hello", "", "Hello"], ["Hello", "Hello", "more"], ["more"]),
+        (["", "other"], ["\n"], ["\n"]),
+    ],
+)
+def test_a_complete_block_is_the_one_that_is_most_like_it(streamed, complete, rest):
+    """The same, then trimmed, then the longest beginning, then cut off, then an empty one."""
+    assembler = Assembler()
+    feed(assembler, start())
+    for index, text in enumerate(streamed):
+        feed(assembler, block(index), delta(text, index), stop(index))
+    assert feed(assembler, *map(whole, complete)) == rest
+
+
 def test_what_message_start_carries_is_ignored():
     """Old CLIs put the first delta there as well."""
     early = start()
@@ -266,6 +320,17 @@ def test_only_so_many_messages_are_remembered():
             assembler, start(f"m{number}"), block(), delta("x"), whole("x", message_id=f"m{number}")
         )
     assert len(assembler._streamed) <= MESSAGES_REMEMBERED + 1
+
+
+@given(st.lists(st.sampled_from(["", "a", "ab", "aba", " ", "a "]), min_size=1), st.data())
+def test_blocks_that_look_alike_come_once(texts, data):
+    """Whatever blocks a message has, and in whatever order their complete lines come."""
+    assembler = Assembler()
+    messages = [start()]
+    for index, text in enumerate(texts):
+        messages += [block(index), delta(text, index), stop(index)]
+    assert "".join(feed(assembler, *messages)) == "".join(texts)
+    assert feed(assembler, *map(whole, data.draw(st.permutations(texts)))) == []
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.booleans(), st.integers(0, 10))

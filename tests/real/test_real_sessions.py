@@ -185,6 +185,9 @@ def test_the_last_one_is_the_first_in_the_list(client_of, config, tmp_path):
     newer, _ = held(client_of, "a newer one")
     found = sessions.list_sessions(tmp_path, config_dir=config)
     assert [info.session_id for info in found] == [newer, older]
+    sessions.rename_session(older, "A title is no news", config_dir=config)
+    found = sessions.list_sessions(tmp_path, config_dir=config)
+    assert [info.session_id for info in found] == [newer, older]
     session, _ = held(client_of, "going on", continue_conversation=True)
     assert session == newer
 

@@ -31,6 +31,15 @@ def test_streamed_text_comes_once_and_in_pieces(chat, model, listen):
     assert {piece.message_id for piece in pieces} == {pieces[0].message_id}
 
 
+def test_an_empty_thought_makes_no_other_come_twice(chat, model, listen):
+    """Models think without words, too, which is a block with nothing in it."""
+    model.when("think twice").reply([thinking(""), thinking("deep thought"), text("Hi")])
+    thoughts, texts = listen(chat, "thinking"), listen(chat, "text")
+    answer = chat.ask("think twice", timeout=60)
+    assert ("".join(thoughts), "".join(texts)) == ("deep thought", "Hi")
+    assert (answer.thinking, answer) == ("deep thought", "Hi")
+
+
 def test_a_turn_of_many_parts_is_told_once_and_in_order(chat, model, listen):
     """Thinking, two texts, a tool between texts, text after it: all once, all in order."""
     model.when("many parts").reply(

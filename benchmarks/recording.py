@@ -55,6 +55,10 @@ HOSTILE = {
     "PEM": "-----BEGIN PRIVATE KEY-----",
     "env": '"env":{',
     "drives": "C:\\",
+    "a home of backslashes": ("home ", "\\"),
+    "a user of signs": ("-u ", "="),
+    "flags": ("token ", "--a"),
+    "headers": "cookie: ",
 }
 
 

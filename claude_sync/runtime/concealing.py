@@ -21,14 +21,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Set
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Set, Tuple
 
+from .private_keys import PEM_WORD
 from .redaction import (
     DEEPEST,
     HOLDERS,
     RULES,
-    hide_known,
-    hide_secrets,
+    SECRET_FLAG,
+    compiled,
+    forms_of,
+    hide_all,
+    is_name_of_secrets,
     is_placeholder,
     is_secret_name,
     known_secrets,
@@ -58,14 +62,28 @@ ACCOUNT_FIELDS = frozenset(
 ACCOUNT_OBJECTS = frozenset(["account", "oauthaccount", "organization", "subscription"])
 ACCOUNT_WORDS = ("account", "org", "workspace", "subscription", "billing", "user", "email")
 
-NAME = r"""[^\s/\\"'`:;,<>|()\[\]{}*?&=$#!]+"""
-SEPARATOR = r"(?:\\+|/)"
+# Of these, one is in whatever describes a value.
+SCHEMA_WORDS = frozenset(
+    [
+        *("type", "$ref", "enum", "const", "anyOf", "oneOf", "allOf", "not", "properties"),
+        *("items", "description", "title", "default", "format", "pattern"),
+    ]
+)
+
+NAME = r"""[^\s/\\"'`:;,<>|()\[\]{}*?&=$#!%]+"""
+# Also in the text of JSON, where it may be escaped, and in an address.
+SEPARATOR = r"(?:\\+/?|/|%(?:2F|2f|5C|5c))"
+# At the beginning: a run of backslashes is tried as a whole, or it would take for ever.
+FIRST_SEPARATOR = rf"(?<!\\){SEPARATOR}"
 # A path begins here: not in the middle of a word or a web address. -I/home/alice does.
-START = r"(?:(?<![\w.~-])|(?<=\\[nrt])|(?<=\s-[A-Za-z]))"
+START = r"(?:(?<![\w.~-])|(?<=\\[nrt])|(?<=%2[Ff])|(?<=\s-[A-Za-z]))"
+# Where the homes of a machine may be.
+BEFORE_HOMES = r"/mnt/[a-z]|/[a-z]|/export|/var|/usr|/nfs|/net|/data"
 HOMES = (
-    rf"{START}(?:/mnt/[a-z]|/[a-z])?/(?:home|Users)/(?!Shared\b|Public\b){NAME}",
+    rf"{START}(?:{BEFORE_HOMES})?/(?:home|Users)/(?!Shared\b|Public\b){NAME}",
+    rf"{START}(?:\\/|%2[Ff])(?:home|Users)(?:\\/|%2[Ff]){NAME}",
     rf"{START}/(?:var/)?root(?![\w.-])",
-    rf"(?<![A-Za-z])[A-Za-z]:{SEPARATOR}Users{SEPARATOR}(?!Public\b)"
+    rf"(?:(?<![A-Za-z])|(?<=\\[nrt]))[A-Za-z]:{SEPARATOR}Users{SEPARATOR}(?!Public\b)"
     rf"(?:[^\\/:*?\"<>|\n]{{1,64}}(?=[\\/])|{NAME})",
     # The folder of a project below ~/.claude/projects.
     r"""(?:(?<=[\s/\\"'])|(?<=\\[nrt])|^)(?:-|[A-Za-z]--)(?:home|Users)-[A-Za-z0-9]+"""
@@ -75,7 +93,9 @@ HOMES = (
 HOME_WORDS = ("home", "users", "root")
 
 # The part of an address from the "@" on; what is before it is found from there.
-DOMAIN = re.compile(r"@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.([A-Za-z]{2,})")
+DOMAIN = re.compile(r"(?:@|%40)[\w-]+(?:\.[\w-]+)*\.([^\W\d_]{2,})")
+# left-pad@1.3.beta is a version.
+VERSION = re.compile(r"(?:@|%40)\d+\.\d+\.")
 LOCAL_PART = re.compile(r"[\w.+%-]+\Z")
 LONGEST_LOCAL_PART = 64
 # git@github.com is nobody, and logo@2x.png is a picture.
@@ -90,7 +110,9 @@ WORDS = tuple(
             *HOLDERS,
             *HOME_WORDS,
             *ACCOUNT_WORDS,
+            PEM_WORD,
             "@",
+            "%40",
         ]
     )
 )
@@ -120,6 +142,8 @@ class Concealer:
         self._homes: List[str] = []
         self._home_pattern = re.compile("|".join(HOMES))
         self._words = WORDS
+        # What is known, as far as there are blanks in it: in pieces, it is hard to find.
+        self.spaced: Tuple[str, ...] = ()
         self.learn(environment or {}, configurations)
 
     def learn(self, environment: Mapping[str, str], configurations: Iterable[Any] = ()) -> None:
@@ -129,8 +153,13 @@ class Concealer:
         self._homes = list(dict.fromkeys([*self._homes, *homes_of(environment)]))
         patterns = [*map(pattern_of_home, self._homes), *HOMES]
         self._home_pattern = re.compile("|".join(patterns))
-        further = [*self._known, *map(word_of_home, self._homes)]
+        further = map(longest_word, [*self._known, *self._homes])
         self._words = (*WORDS, *[each.lower() for each in further])
+        self.spaced = tuple(each for each in self._all_forms() if len(each.split()) > 1)
+
+    def _all_forms(self) -> Iterator[str]:
+        for known in [*self._known, *self._homes]:
+            yield from forms_of(known)
 
     def is_harmless(self, text: str) -> bool:
         """Whether there is certainly nothing to hide in *text*, which may be JSON."""
@@ -148,7 +177,7 @@ class Concealer:
             if depth > DEEPEST:
                 raise TooDeep
             if isinstance(value, list):
-                return [self.message(item, depth + 1) for item in value]
+                return self._list(value, depth + 1)
             return self._object(value, depth + 1)
         return value
 
@@ -156,9 +185,9 @@ class Concealer:
         """*text* as it can be shown."""
         if self.is_harmless(text):
             return text
-        text = hide_known(hide_secrets(text, self.secret), self._known, self.secret)
+        text = hide_all(text, self._known, self.secret)
         text = self._home_pattern.sub("~", text)
-        return self._without_addresses(text) if "@" in text else text
+        return self._without_addresses(text) if "@" in text or "%40" in text else text
 
     def argv(self, argv: Iterable[str]) -> List[str]:
         """The words of a command as they can be shown."""
@@ -168,12 +197,33 @@ class Concealer:
         """What stands for *secret*: the same for the same."""
         return self._placeholder("secret", secret)
 
+    def _list(self, value: List[Any], depth: int) -> List[Any]:
+        """A list; it may be a command: what follows ``--password`` is one."""
+        shown: List[Any] = []
+        before: Any = None
+        for item in value:
+            if isinstance(item, str) and isinstance(before, str) and before.startswith("-"):
+                shown.append(self._word(before, item))
+            else:
+                shown.append(self.message(item, depth))
+            before = item
+        return shown
+
+    def _word(self, flag: str, word: str) -> str:
+        """The word of a command that follows *flag*."""
+        if compiled(SECRET_FLAG).fullmatch(flag) and not word.startswith("-"):
+            return self._placeholder("secret", word)
+        user, colon, password = word.partition(":")
+        if flag in ("-u", "--user") and password and not password.isdigit():
+            return self.text(user) + colon + self._placeholder("secret", password)
+        return self.text(word)
+
     def _object(self, value: Mapping[str, Any], depth: int) -> Dict[str, Any]:
-        if is_base64(value):
-            return dict(value)
+        is_picture = is_base64(value)
         shown: Dict[str, Any] = {}
         for name, item in value.items():
-            shown[self._name(name, shown)] = self._field(name, item, depth)
+            is_data = is_picture and name == "data" and isinstance(item, str)
+            shown[self._name(name, shown)] = item if is_data else self._field(name, item, depth)
         return shown
 
     def _name(self, name: str, others: Mapping[str, Any]) -> str:
@@ -189,11 +239,13 @@ class Concealer:
 
     def _field(self, name: str, value: Any, depth: int) -> Any:
         if isinstance(value, (dict, list, str)) and value:
-            if name == "properties" and isinstance(value, dict):
-                return {key: self.message(item, depth + 1) for key, item in value.items()}
+            if name == "properties" and isinstance(value, dict) and is_schema(value):
+                return self._renamed(value, lambda item: self.message(item, depth + 1))
             if name.lower() in HOLDERS and isinstance(value, dict):
                 return self._hidden("secret", value, depth)
-            if is_secret_name(name):
+            if is_secret_name(name) and not is_folder(name, value):
+                return self._hidden("secret", value, depth)
+            if not isinstance(value, str) and is_name_of_secrets(name):
                 return self._hidden("secret", value, depth)
             plain = name.lower().replace("_", "").replace("-", "")
             if plain in ACCOUNT_FIELDS and (isinstance(value, str) or plain in ACCOUNT_OBJECTS):
@@ -209,8 +261,15 @@ class Concealer:
         if isinstance(value, list):
             return [self._hidden(kind, item, depth + 1) for item in value]
         if isinstance(value, dict):
-            return {key: self._hidden(kind, item, depth + 1) for key, item in value.items()}
+            return self._renamed(value, lambda item: self._hidden(kind, item, depth + 1))
         return value
+
+    def _renamed(self, value: Mapping[str, Any], show: Callable[[Any], Any]) -> Dict[str, Any]:
+        """An object, its names as they can be shown."""
+        shown: Dict[str, Any] = {}
+        for name, item in value.items():
+            shown[self._name(name, shown)] = show(item)
+        return shown
 
     def _placeholder(self, kind: str, text: str) -> str:
         if is_placeholder(text):
@@ -233,6 +292,8 @@ class Concealer:
             at = found.start()
             local = local_part(text, max(done, at - LONGEST_LOCAL_PART), at)
             if not local or local in NOBODY or found[1].lower() in NO_DOMAINS:
+                continue
+            if VERSION.match(found[0]):
                 continue
             begin = at - len(local)
             parts += [text[done:begin], self._placeholder("email", local + found[0])]
@@ -266,15 +327,31 @@ def homes_of(environment: Mapping[str, str]) -> List[str]:
     return [home for home in dict.fromkeys(homes) if len(home) > len("/a")]
 
 
-def word_of_home(home: str) -> str:
-    """A word that is there wherever *home* stands, however its separators are written."""
-    words: List[str] = re.findall(r"[A-Za-z0-9]+", home)
-    return words[-1] if words else home
+def is_schema(value: Mapping[str, Any]) -> bool:
+    """Whether these are the properties of a JSON Schema: each says what a value is like."""
+    return all(
+        isinstance(item, bool)
+        or (isinstance(item, dict) and (not item or not SCHEMA_WORDS.isdisjoint(item)))
+        for item in value.values()
+    )
+
+
+def is_folder(name: str, value: Any) -> bool:
+    """Whether this is the working directory, and no password."""
+    return name.lower() == "pwd" and isinstance(value, str) and value.startswith(("/", "~", "."))
+
+
+def longest_word(known: str) -> str:
+    """A word that is there wherever *known* stands, however it is escaped; "" if none is."""
+    words: List[str] = re.findall(r"[A-Za-z0-9]+", known)
+    return max(words, key=len, default="")
 
 
 def pattern_of_home(home: str) -> str:
     """Where *home* stands, and the name that the CLI gives to a folder for it."""
-    path = SEPARATOR.join(re.escape(part) for part in re.split(r"[/\\]+", home))
+    first, *parts = re.split(r"[/\\]+", home)
+    begin = re.escape(first) + SEPARATOR if first else FIRST_SEPARATOR
+    path = begin + SEPARATOR.join(map(re.escape, parts))
     folder = re.escape(re.sub(r"[^A-Za-z0-9]", "-", home))
     # A short one, such as /root, may be part of something else.
     is_short = len(home) < SHORTEST_HOME

@@ -9,21 +9,23 @@ recorded deltas say what was said, secrets excepted; only where they are cut dif
 Decisions taken here and nowhere else:
 
 * Held back is the last word, because every secret that is known by its form is one
-  word; and what is before it if a secret follows that: ``password: ``, an open quote
-  after such a name, the beginning of a private key.
+  word; and what is before it if a secret follows that: see ``holding``.
 * When a block ends, what was held back of it is a delta of its own. What a program
   that is killed has held back is not recorded: a few words of a text that is never
   complete.
-* No more than ``LONGEST_HELD`` is held back. A longer word is no secret.
+* No more than ``LONGEST_HELD`` is held back. Of more, nothing is recorded until the end
+  of what may be a secret: of a quote, a private key, a word.
+* Time is in proportion to the length of the text: what is held back is not looked through
+  again before it has grown by half.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Match, Optional, Pattern, Tuple
 
 from .concealing import Concealer
-from .redaction import NAMES, PEM_NAME, SECRET
+from .holding import Hold, safe_length, start_of_word
 
 __all__ = ["Piecewise"]
 
@@ -39,23 +41,13 @@ FIELDS = {
 ENDS = ("assistant", "message_start", "message_stop", "result")
 
 LONGEST_HELD = 16 * 1024
-# How far before the last word its name may begin.
-LONGEST_NAME = 200
+# Less than this is looked through each time.
+SHORT = 256
+# What is remembered of a text that is not recorded, to find its end.
+LONGEST_END = 120
 
-LEAD_WORDS = (*NAMES, "bearer", "basic", "-u")
-# What comes before a secret and is not part of it; at the end of a text.
-LEAD = re.compile(
-    rf"""(?:{SECRET}(?:\\*["'])?\s*(?:[=:]\s*(?:\\*["']\s*)?(?:Bearer|Basic)?)?"""
-    r"|Bearer|Basic|-u|--user)\s*\Z",
-    re.IGNORECASE,
-)
-OPEN_QUOTE = re.compile(rf"""{SECRET}(?:\\*["'])?\s*[=:]\s*(\\*["'])""", re.IGNORECASE)
-# A header that is a secret up to its end.
-HEADER = re.compile(r"(?:authorization|cookie)\s*[=:][^\"'\n]*\Z", re.IGNORECASE)
-PEM_BEGIN = "-----BEGIN "
-# The name of what begins is not complete, or is that of a private key.
-PEM_OPEN = re.compile(rf"{PEM_BEGIN}(?:[A-Z0-9 ]{{0,60}}-{{0,5}}\Z|{PEM_NAME})")
-PEM_END = re.compile(rf"-----END {PEM_NAME}")
+# An escape of a plain character in JSON: whatever it is, it is hidden as what it is.
+ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\u00([2-7][0-9A-Fa-f])")
 
 Key = Tuple[Any, Any, str]
 
@@ -63,10 +55,14 @@ Key = Tuple[Any, Any, str]
 class Held:
     """The end of a block so far, and a delta of it to record that with."""
 
-    __slots__ = ("message", "text")
+    __slots__ = ("enough", "hidden_until", "message", "text")
 
     def __init__(self) -> None:
         self.text = ""
+        # How long the text is when it is looked through again.
+        self.enough = 0
+        # What ends a secret that is too long to be held; the text is the end of it.
+        self.hidden_until: Optional[Pattern[str]] = None
         self.message: Mapping[str, Any] = {}
 
 
@@ -130,17 +126,49 @@ class Piecewise:
         held = self._held.get(key)
         if held is None:
             held = self._held[key] = Held()
-        text = held.text + text
-        cut = safe_length(text) if len(text) <= LONGEST_HELD else len(text)
-        held.text = text[cut:]
         held.message = message
+        held.text += text
+        if held.hidden_until is not None and not reaches_end(held, held.hidden_until):
+            return ""
+        if len(held.text) < min(held.enough, LONGEST_HELD):
+            return ""
+        unescape(held, key)
+        return self._release(held)
+
+    def _release(self, held: Held) -> str:
+        """What can be shown of a text; the rest is held."""
+        text = held.text
+        cut, hold = safe_length(text, self._concealer.spaced)
+        if len(text) - cut > LONGEST_HELD:
+            # A long text without blanks may be cut at other characters as well.
+            cut, hold = safe_length(text, self._concealer.spaced, is_dense=True)
+            if len(text) - cut > LONGEST_HELD // 2:
+                return self._give_up(held, cut, hold)
+        held.text = text[cut:]
+        held.enough = len(held.text) * 3 // 2 if len(held.text) > SHORT else 0
         return self._concealer.text(text[:cut])
+
+    def _give_up(self, held: Held, cut: int, hold: Hold) -> str:
+        """What is shown of a text that goes on for too long; then nothing, up to its end."""
+        text = held.text
+        # The last word was not looked at: it may be the end.
+        end = len(text) if hold.is_word else max(cut, start_of_word(text, len(text)))
+        secret = text[cut:end]
+        shown = self._concealer.text(text[:cut] if hold.is_word else text[:end])
+        if hold.is_word or hold.is_before:
+            shown += self._concealer.secret(secret)
+        # What ends a key may begin in what is left of it; of anything else, only what is
+        # before a quote counts: what was open is not to be found again.
+        left = secret[-LONGEST_END:] if hold.is_key else " " if hold.is_before else secret[-1:]
+        held.text, held.hidden_until, held.enough = left + text[end:], hold.end, 0
+        return shown + self._release(held) if reaches_end(held, hold.end) else shown
 
     def _rest_of(self, keys: List[Key]) -> List[Mapping[str, Any]]:
         rest = []
         for key in keys:
             held = self._held.pop(key)
-            if held.text:
+            if held.text and held.hidden_until is None:
+                unescape(held, key)
                 shown = self._concealer.text(held.text)
                 rest.append(self._with_text(held.message, key[2], shown))
         return rest
@@ -157,37 +185,27 @@ class Piecewise:
         return shown
 
 
-def safe_length(text: str) -> int:
-    """How much of *text* can be recorded, whatever follows."""
-    end = start_of_word(text, len(text))
-    begin = text.rfind(PEM_BEGIN)
-    if begin >= 0 and PEM_OPEN.match(text, begin):
-        pem_end = PEM_END.search(text, begin)
-        if pem_end is None or pem_end.end() > end:
-            return start_of_word(text, begin)
-    lowered = text[:end].lower()
-    if not any(word in lowered for word in LEAD_WORDS):
-        return end
-    header = HEADER.search(text, 0, end)
-    if header is not None:
-        return start_of_word(text, header.start())
-    before = text[max(0, end - LONGEST_NAME) : end]
-    lead = LEAD.search(before)
-    if lead is not None:
-        return start_of_word(text, end - len(before) + lead.start())
-    quotes = list(OPEN_QUOTE.finditer(text, 0, end))
-    if quotes:
-        rest = text[quotes[-1].end() : end]
-        if quotes[-1][1] not in rest and "\n" not in rest:
-            return start_of_word(text, quotes[-1].start())
-    return end
+def reaches_end(held: Held, end: Pattern[str]) -> bool:
+    """Whether a secret that is not recorded ends in this text; what follows it is left."""
+    # Not at the first character: that was looked at before, with those before it.
+    found = end.search(held.text, 1)
+    if found is None:
+        held.text = held.text[-LONGEST_END:]
+        return False
+    held.text = held.text[found.end() :]
+    held.hidden_until = None
+    return True
 
 
-def start_of_word(text: str, place: int) -> int:
-    """Where the word begins in which *place* is, or that ends there."""
-    return (
-        max(text.rfind(" ", 0, place), text.rfind("\n", 0, place), text.rfind("\t", 0, place)) + 1
-    )
+def unescape(held: Held, key: Key) -> None:
+    """Pieces of JSON become some that mean the same, with fewer escapes."""
+
+    def plain(found: Match[str]) -> str:
+        character = chr(int(found[2], 16))
+        return found[0] if character in '"\\\x7f' else found[1] + character
+
+    if key[2] == FIELDS["input_json_delta"] and "\\u00" in held.text:
+        held.text = ESCAPE.sub(plain, held.text)
 
 
 def hashable(value: Any) -> Any:

@@ -36,11 +36,14 @@ from typing import (
     Tuple,
 )
 
+from .private_keys import PEM_WORD, hide_private_keys
+
 __all__ = [
     "hide_secrets",
     "is_secret_name",
     "known_secrets",
     "redact_argv",
+    "redact_lines",
     "redact_text",
     "remember_secrets",
 ]
@@ -51,18 +54,20 @@ PLACEHOLDER = r"(?:\*\*\*|<[a-z-]+-\d+>)[.,:)\]}>]*\Z"
 
 Hide = Callable[[str], str]
 
-# How names of secrets end, however they are spelled: API_KEY, apiKey, X-Auth-Token.
+# How names of secrets end, however they are spelled: API_KEY, apiKey, X-Auth-Token, password2.
 # The beginning of the name is not looked at: that would cost too much on a
-# line of stderr that is a megabyte long.
+# line of stderr that is a megabyte long. "pass: 12" counts, and "pwd" may be a folder.
 SECRET = (
-    r"(?:(?:api|access|account|auth|encryption|private|secret|signing|subscription)[_-]?key"
+    r"(?:(?:(?:api|access|account|auth|encryption|private|secret|signing|subscription)[_-]?key"
     r"|token|secret|passw(?:or)?d|passphrase|credentials?|authorization|cookie"
-    r"|(?-i:_(?:KEY|PASS|PWD)))"
+    r"|(?<![A-Za-z])(?:pass(?!\\*[\"']?\s*[=:]\s*\d{1,4}\b)"
+    r"|pwd(?!\\*[\"']?\s*[=:]\s*\\*[\"']?(?:[/~.$]|[A-Za-z]:[\\/])))"
+    r"|(?-i:(?<=[a-z])P(?:ass|wd)|_(?:KEY|PASS|PWD)))"
+    r"(?:[_-]?(?:\d{1,3}|confirm(?:ation)?|hash|again|repeat|old|new))?)"
 )
-NAMES = (
-    *("key", "token", "secret", "passw", "passphrase", "credential", "authorization", "cookie"),
-    *("_pass", "_pwd"),
-)
+NAMES = ("key", "token", "secret", "pass", "pwd", "credential", "authorization", "cookie")
+# Fields that hold several of them.
+SECRETS = r"(?:(?:api|access|private|secret)[_-]?key|token|secret|password|credential|cookie)s\Z"
 
 # What is inside quotes, up to the closing one, or to the end of the line if there is none:
 # plain, in the text of JSON, and in JSON inside that, where escapes have escapes. No two of
@@ -77,20 +82,25 @@ QUOTED = tuple(
     )
 )
 
-# The beginning of a word, also after the two characters \n in the text of JSON. The second
-# kind is for a pattern that may fail after a long run, which must not be run through again
-# from each hyphen in it.
-BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
-ALONE = r"(?:(?<![\w-])|(?<=\\[nrt]))"
-
-PEM_TEXT = r"[A-Za-z0-9+/=\s\\:,.-]"
-PEM_NAME = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+# The beginning of a word, also after an escape in the text of JSON or of an address, and after
+# a colour of a terminal. The second kind is for a pattern that may fail after a long run, which
+# must not be run through again from each hyphen in it.
+AFTER_ESCAPE = (
+    r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\x[0-9A-Fa-f]{2})"
+    r"|(?<=[\[;0-9][mK])"
+)
+BEGIN = rf"(?:(?<![A-Za-z0-9])|{AFTER_ESCAPE})"
+ALONE = rf"(?:(?<![\w-])|{AFTER_ESCAPE})"
+COLOUR = r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]*[A-Za-z]"
+# Between a name and its value; in the text of JSON, blanks may be two characters.
+BLANKS = rf"(?:\s|\\+[nrt]|{COLOUR})*"
 
 # Keys that are known by their form: how they begin, in small letters, and what follows.
 KEYS = (
-    ("sk-", r"sk-(?:ant-[\w-]+|(?:proj|svcacct|admin|or|lf)-[\w-]{16,}|[A-Za-z0-9]{20,})"),
+    ("sk-", r"sk-(?:(?:proj|svcacct|admin|or|lf)-[\w-]{16,}|[A-Za-z0-9]{20,})"),
     ("ghp_ gho_ ghu_ ghs_ ghr_", r"gh[opusr]_\w{16,}"),
-    ("github_pat_ npm_ hf_ gsk_ whsec_", r"(?:github_pat|npm|hf|gsk|whsec)_\w{16,}"),
+    ("github_pat_ whsec_", r"(?:github_pat|whsec)_\w{16,}"),
+    ("npm_ hf_ gsk_", r"(?:npm|hf|gsk)_[A-Za-z0-9]{16,}"),  # npm_config_registry is none
     ("k_live_ k_test_", r"[prs]k_(?:live|test)_\w{16,}"),  # Stripe
     ("glpat-", r"glpat-[\w-]{16,}"),
     ("xox xapp-", r"x(?:ox[a-z]|app)-[\w-]{8,}"),  # Slack
@@ -102,8 +112,14 @@ KEYS = (
     (":aa", r"\d{8,10}:AA[\w-]{30,}"),  # Telegram
     ("hooks.slack.com", r"(?<=hooks\.slack\.com/services/)[\w/]+"),
     ("eyj", rf"{ALONE}eyJ[\w-]{{8,}}\.[\w-]{{4,}}(?:\.[\w-]*)?"),  # a JSON Web Token
-    ("-----begin", rf"-----BEGIN {PEM_NAME}{PEM_TEXT}*?(?:-----END {PEM_NAME}|(?!{PEM_TEXT}))"),
 )
+
+# What closes the name of a secret, and what a program may say about its kind: password: str = 'x'
+AFTER_NAME = (
+    rf"""(?:\\*["']\s*\]?)?(?:{COLOUR})*"""
+    r"""(?:\s*:\s*[A-Za-z_][\w.]{0,40}(?:\[[^\]\n"']{0,60}\])?(?=\s*=))?\s*"""
+)
+VALUE = rf"(?P<secret>(?:{COLOUR}|[^\s\"',;&\\\x1b])+)"
 
 # Words, one of which is there if the pattern matches; the pattern; and its flags.
 Rule = Tuple[Tuple[str, ...], str, int]
@@ -121,37 +137,63 @@ def by_place(words: Sequence[str], pattern: str, flags: int = re.IGNORECASE) -> 
 
 # In this order. A rule is tried only if one of its words, in small letters, is in the text.
 RULES: Tuple[Rule, ...] = (
+    (("sk-ant-",), r"(?P<secret>sk-ant-[\w-]+)", 0),  # wherever it begins
     *(by_form(words, pattern) for words, pattern in KEYS),
     # Authorization: Bearer abc, to the end of the header
     by_place(
         ["authorization"],
-        r"authorization\s*[=:]\s*(?:(?:Bearer|Basic)\s+)?(?P<secret>[^\s\"'\\][^\"'\n\\]*)",
+        rf"authorization\s*[=:]{BLANKS}(?:(?:Bearer|Basic)\s+)?"
+        r"(?P<secret>(?P<line>[^\s\"'\\][^\"'\n\\]*))",
     ),
-    by_place(["cookie"], r"cookie\s*:\s*(?P<secret>[^\s\"'\\][^\"'\n\\]*)"),
+    by_place(["cookie"], rf"cookie\s*:{BLANKS}(?P<secret>(?P<line>[^\s\"'\\][^\"'\n\\]*))"),
     # Bearer abc, but not: Bearer tokens are refused
     by_place(
         ["bearer"],
-        BEGIN + r"B(?:earer|EARER)(?:\\?\s)+(?!(?:tokens?|auth\w*|scheme|realm|is|or|and)\b)"
+        BEGIN + r"B(?:earer|EARER)(?:\\?\s|\\+[nrt]|%20)+(?!(?:tokens?|auth\w*|scheme|realm|is|or"
+        r"|and|of|for|with|in|to|the|an?|bonds?|headers?|prefix|shares?)\b)"
         r"(?P<secret>[\w.~+/=-]+)",
         0,
     ),
     by_place(
-        ["bearer"], BEGIN + r"bearer\s+(?P<secret>(?=[a-z.~+/=-]*[0-9A-Z_])[\w.~+/=-]{8,4000})", 0
+        ["bearer"],
+        BEGIN + r"bearer(?:\s|\\+[nrt])+"
+        r"(?P<secret>(?=[a-z.~+/=-]{0,4000}[0-9A-Z_])[\w.~+/=-]{8,4000})",
+        0,
     ),
-    by_place(["basic"], BEGIN + r"Basic\s+(?P<secret>(?=[a-z+/]*[0-9A-Z=])[\w+/=-]{8,4000})", 0),
-    # "apiKey": "abc" and password='a b c', escaped quotes included
-    *(by_place(NAMES, rf"""{SECRET}(?:\\*["'])?\s*[=:]\s*{quoted}""") for quoted in QUOTED),
+    by_place(
+        ["basic"],
+        BEGIN + r"Basic(?:\s|\\+[nrt])+"
+        r"(?P<secret>(?=.[a-z+/]{0,4000}[0-9A-Z=])[\w+/=-]{8,4000})",
+        0,
+    ),
+    # "apiKey": "abc", password='a b c', password: str = b'abc', d["password"] == 'abc'
+    *(
+        by_place(NAMES, rf"{SECRET}{AFTER_NAME}(?:={{1,3}}>?|:=?){BLANKS}[bfru]{{0,2}}{quoted}")
+        for quoted in QUOTED
+    ),
+    # ["--password", "abc"]
+    *(
+        by_place(NAMES, rf"""{ALONE}--[\w-]{{0,40}}{SECRET}\\*["']\s*,\s*{quoted}""")
+        for quoted in QUOTED
+    ),
+    # <password>abc</password>
+    by_place(NAMES, rf"<(?!secret-\d)[\w:.-]{{0,40}}{SECRET}>(?P<secret>[^<>\n]+)"),
     # API_KEY=abc, --api-key=abc, api-key: abc
-    by_place(NAMES, rf"""{SECRET}\s*[=:]\s*(?!(?:Bearer|Basic)\s)(?P<secret>[^\s\"',;&\\]+)"""),
+    by_place(
+        NAMES,
+        rf"{SECRET}(?<!authorization)(?!(?<=cookie)\s*:){AFTER_NAME}(?:=(?![=>])|:(?!=)|:=)"
+        rf"{BLANKS}(?:[>|][+-]?\s*\n\s*)?(?!(?:Bearer|Basic)\s|[bfru]{{1,2}}\\*[\"']){VALUE}",
+    ),
     # --password abc
-    by_place(NAMES, rf"""--[\w-]{{0,40}}{SECRET}\s+(?!-)(?P<secret>[^\s\"',;&\\]+)"""),
-    # curl -u user:abc
+    by_place(NAMES, rf"{ALONE}--[\w-]{{0,40}}{SECRET}\s+(?!-){VALUE}"),
+    # curl -u user:abc, but not: docker run -u 1000:1000
     by_place(
         ["-u ", "--user"],
-        r"""(?:(?<!\S)|(?<=\\[nrt]))-(?:u|-user)[\s=]+["']?[^\s:"'/]+:(?!\d)(?P<secret>[^\s"'\\]+)""",
+        r"(?:(?<!\S)|(?<=\\[nrt]))-(?:u|-user)[\s=]+[\"']?[^\s:\"'/=][^\s:\"'/]*:"
+        r"(?!\d{1,6}(?![^\s\"'\\]))(?P<secret>[^\s\"'\\]+)",
     ),
     # https://user:password@host
-    by_place(["://"], r"""://[^\s/:@"']*:(?P<secret>[^\s/@"'\\]+)@"""),
+    by_place(["://"], r"""://[^\s/:@"']*:(?P<secret>[^\s/@"'\\]+(?:@[^\s/@"'\\?#,]+)*)@"""),
     by_place(["sig="], r"[?&]sig=(?P<secret>[\w%+/=-]{16,})"),
 )
 
@@ -162,15 +204,30 @@ HOLDERS = ("env", "headers", "environment")
 HOLDER = rf"""["'](?:{"|".join(HOLDERS)})\\*["']\s*:\s*\{{[^{{}}]*"""
 HELD = tuple(rf":\s*{quoted}" for quoted in QUOTED)
 
-# Code and prose, not secrets: token: str, password = get_password(), API_KEY=$API_KEY
+# Words, not secrets: token: str, API_KEY=$API_KEY
 HARMLESS = (
     r"(?:none|null|nil|true|false|undefined|str|string|bytes|int|bool|boolean|any|object|optional"
-    r"|required|missing|invalid|expired|unknown|\$\{?[A-Z_][A-Z0-9_]*\}?|<[a-z][a-z _-]*>)"
-    r"[.)\]}>]*\Z|[A-Za-z_][A-Za-z_.]*\(|(?:os\.environ|process\.env|self\.)"
+    r"|required|missing|invalid|expired|unknown|\$\{?[A-Z_][A-Z0-9_]*\}?|<[a-z][a-z _-]*>"
+    r"|\$?\{\{|\$\d)"
+    r"[.)\]}>]*\Z"
 )
+# Code, not secrets, if there are no quotes around it: password = get_password(), token: Token
+CODE = (
+    r"(?:[A-Za-z_][\w.]*\((?!\d+\))(?:[^()]*\)+[.:)\]}]*)?\Z"
+    r"|(?:os\.environ|process\.env|self\.|args\.)"
+    r"|(?-i:(?:Optional|Union|List|Sequence|Final|Annotated)\[[\w.\[\]|]*\Z"
+    r"|(?:[A-Z][a-z]+)*(?:Token|Secret|Password|Credentials?|Key|Cookie|Str)[.:)\]}>]*\Z))"
+)
+# A word of a sentence, and how the values of headers begin.
+PROSE_WORD = r"(?-i:[(]?(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,5}|\d{1,4})[.,;:!?)]*)"
+SCHEME = r"(?:bearer|basic|digest|token|apikey|negotiate|hmac)\b"
+FEWEST_WORDS = 4
 
 # Whether a variable's value is a secret that must not turn up anywhere.
 SECRET_VARIABLE = r"(?:key|token|secret|pass|passwd|password|passphrase|auth)\Z"
+WORD = re.compile(r"[\w-]+").fullmatch
+# What is not escaped in an address.
+UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 # A known value that is shorter may be a word like any other.
 SHORTEST_SECRET = 8
 DEEPEST = 200
@@ -198,18 +255,59 @@ def remember_secrets(environment: Mapping[str, str]) -> None:
 
 def redact_text(text: str) -> str:
     """*text* without the secrets in it, for example a line of stderr."""
+    return hide_all(text, remembered(), stars)
+
+
+def redact_lines(lines: Iterable[str]) -> List[str]:
+    """*lines* without the secrets in them, also those that go over several lines."""
+    text = hide_known("\n".join(lines), remembered(), stars)
+    return [redact_text(line) for line in hide_private_keys(text, stars).split("\n")]
+
+
+def remembered() -> Set[str]:
+    """The secrets of the CLIs that were started."""
     while VARIABLES:
         KNOWN.update(known_secrets(dict([VARIABLES.pop()])))
-    return hide_known(hide_secrets(text, stars), KNOWN.copy(), stars)
+    return KNOWN.copy()
+
+
+def hide_all(text: str, known: Set[str], hide: Hide) -> str:
+    """*text* without secrets, those that are *known* and those that the patterns find."""
+    # Patterns may find a part of what is known, if it has other characters than a word. Of a
+    # word they find all, and more: it may be part of another secret.
+    text = hide_known(text, [each for each in known if not WORD(each)], hide)
+    return hide_known(hide_secrets(text, hide), known, hide)
 
 
 def hide_known(text: str, secrets: Iterable[str], hide: Hide) -> str:
-    """*text* without *secrets*. After the patterns: what they find may be longer."""
+    """*text* without *secrets*, however they are written."""
     # Long ones first: one may be part of another.
     for secret in sorted(secrets, key=lambda each: (-len(each), each)):
-        if secret in text:
-            text = text.replace(secret, hide(secret))
+        for form in forms_of(secret):
+            if form in text:
+                text = text.replace(form, hide(secret))
     return text
+
+
+@cache
+def forms_of(secret: str) -> Tuple[str, ...]:
+    """A secret as it is, in the text of JSON, in JSON inside that, and in an address."""
+    escaped = json_escaped(secret)
+    forms = [json_escaped(escaped), escaped, escaped.replace("/", "\\/"), secret]
+    for hexadecimal in ("%{:02X}", "%{:02x}"):
+        encoded = "".join(
+            chr(byte) if byte in UNRESERVED else hexadecimal.format(byte)
+            for byte in secret.encode("utf-8", "surrogatepass")
+        )
+        forms += [encoded, encoded.replace("%20", "+")]
+    return tuple(dict.fromkeys(forms))
+
+
+def json_escaped(text: str) -> str:
+    """*text* as it is inside the quotes of JSON, letters of other languages left."""
+    for character, escape in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
+        text = text.replace(character, escape)
+    return text.replace("\t", "\\t")
 
 
 def stars(secret: str) -> str:
@@ -223,7 +321,7 @@ def hide_secrets(text: str, hide: Hide) -> str:
 
     def replace(found: Match[str]) -> str:
         secret = found["secret"]
-        if not secret or compiled(HARMLESS).match(secret) or is_placeholder(secret):
+        if not secret or is_placeholder(secret) or is_harmless(found, secret):
             return found[0]
         begin, end = found.span("secret")
         start = found.start()
@@ -236,6 +334,8 @@ def hide_secrets(text: str, hide: Hide) -> str:
         return inside
 
     lowered = text.lower()
+    if PEM_WORD in lowered:
+        text = hide_private_keys(text, hide)
     for words, pattern, flags in RULES:
         for word in words:
             if word in lowered:
@@ -246,9 +346,32 @@ def hide_secrets(text: str, hide: Hide) -> str:
     return text
 
 
+def is_harmless(found: Match[str], secret: str) -> bool:
+    """Whether what stands where a secret stands is none: a word, code, a sentence."""
+    kinds = found.re.groupindex
+    if "line" in kinds and is_prose(secret):
+        return True
+    if compiled(HARMLESS).match(secret) is not None:
+        return True
+    return "quote" not in kinds and compiled(CODE).match(secret) is not None
+
+
+def is_prose(line: str) -> bool:
+    """Whether this is a sentence, and no value of a header."""
+    words = line.split()
+    if len(words) < FEWEST_WORDS or compiled(SCHEME).match(line):
+        return False
+    return all(compiled(PROSE_WORD).fullmatch(word) for word in words)
+
+
 def is_secret_name(name: str) -> bool:
     """Whether a field, a variable or a flag of this name holds a secret."""
     return compiled(SECRET_NAME).search(name) is not None
+
+
+def is_name_of_secrets(name: str) -> bool:
+    """Whether a list or an object of this name holds several."""
+    return compiled(SECRETS).search(name) is not None
 
 
 def is_placeholder(text: str) -> bool:

@@ -148,6 +148,45 @@ def joined(found):
     return "".join([streamed(each) or "" for each in found])
 
 
+# A private key that is nobody's.
+BODY = "MIIE" + "Qw8+" * 14
+KEY_FILE = f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY}\n-----END RSA PRIVATE KEY-----\n"
+PHRASE = "correct horse of staple7"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_secrets_that_do_not_look_like_any(client_of, model, tmp_path):
+    """A key with line numbers, a coloured one, and what comes in many pieces."""
+    key = tmp_path / "id_rsa"
+    key.write_text(KEY_FILE)
+    settings = json.dumps({"env": {"ANY": "hunter2 of mine"}, "n": 5})
+    colour = f"printf '\\033[01;31m\\033[K{IN_PROMPT}\\033[m\\n'"
+    model.when("read it").reply(tool_use("Read", {"file_path": str(key)}))
+    model.when("colours").reply(tool_use("Bash", {"command": colour, "description": "colours"}))
+    written = {"file_path": str(tmp_path / "settings.json"), "content": settings}
+    model.when("write it").reply(tool_use("Write", written, pieces=40))
+    told = f'The password = "it\'s my longsecret phrase", or: {PHRASE}, and more.'
+    model.when("tell me").reply([text(told, pieces=25)])
+    path = tmp_path / "wire.jsonl"
+    client = client_of(
+        cwd=tmp_path,
+        env={"MY_PASSPHRASE": PHRASE},
+        record=path,
+        permissions=claude_sync.policies.allow_all,
+    )
+    for question in ("read it", "colours", "write it", "tell me"):
+        client.ask(question, timeout=90)
+    client.close()
+    assert "hunter2 of mine" in (tmp_path / "settings.json").read_text()
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    out = [each["msg"] for each in records if each["dir"] == "out"]
+    shown = path.read_text() + joined(out)
+    for word in (BODY[:20], LETTERS[:9], "hunter2", "of mine", "longsecret", "horse of"):
+        assert word not in shown
+    assert '\\"n\\": 5' in joined(out), "what is no secret is there"
+    assert "and more." in joined(out)
+
+
 def test_a_recording_of_a_restart(client_of, new_cli, tmp_path):
     """Both lives are in it; the second knows the version of the CLI."""
     path = tmp_path / "wire.jsonl"

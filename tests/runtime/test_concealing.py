@@ -39,6 +39,20 @@ def concealer():
         {"input": {"command": "export API_KEY=hunter2"}},
         {"input": {"command": "curl -H 'Authorization: Bearer hunter2' x"}},
         {"content": [{"text": json.dumps({"env": {"ANY": "hunter2"}})}]},
+        {"input": {"properties": {"password": "hunter2"}}},
+        {"input": {"properties": {"password": {"value": "hunter2"}, "a": {"type": "b"}}}},
+        {"properties": {"hunter2@example.com": {"type": "string"}}},
+        {"env": {"sk-ant-api03-hunter2": "a"}},
+        {"account": {"hunter2@example.com": {"a": 1}}},
+        {"type": "base64", "media_type": "a/b", "data": "QUJD", "note": "TOKEN=hunter2"},
+        {"secrets": {"a": "hunter2"}},
+        {"tokens": ["hunter2"]},
+        {"api_keys": ["hunter2"]},
+        {"pwd": "hunter2"},
+        {"pass": "hunter2"},
+        {"password2": "hunter2"},
+        {"args": ["--password", "hunter2"]},
+        {"args": ["curl", "-u", "me:hunter2"]},
     ],
 )
 def test_a_field_is_hidden_by_its_name(concealer, message):
@@ -57,6 +71,9 @@ def test_a_field_is_hidden_by_its_name(concealer, message):
         {"file_path": "src/tokenizer.py", "content": "password.py"},
         {"models": [{"value": "opus", "displayName": "Opus"}], "display_name": "Bash"},
         {"email": "", "account": {}},
+        {"tokens": {"input": 5}, "secrets": 3},
+        {"args": ["--password", "--verbose"], "more": ["-u", "1000:1000", "-x", "y"]},
+        {"pwd": "/srv/project"},
     ],
 )
 def test_a_useful_field_stays(concealer, message):
@@ -190,6 +207,14 @@ def test_names_of_fields_are_looked_at_again(concealer):
         ("projects\\C--Users-alice-project", "projects\\~-project"),
         ("-srv-people-carol-project", "~-project"),
         ("/tmp/x/-root-project", "/tmp/x/~-project"),
+        ("/export/home/bob/x", "~/x"),
+        ("/var/home/bob/x", "~/x"),
+        ("x?path=%2Fhome%2Fbob%2Fx", "x?path=~%2Fx"),
+        ("file:%2F%2F%2Fhome%2Fbob", "file:%2F%2F~"),
+        ("%2Fsrv%2Fpeople%2Fcarol%2Fx", "~%2Fx"),
+        ('{"a":"\\/home\\/bob\\/x"}', '{"a":"~\\/x"}'),
+        ("\\/srv\\/people\\/carol\\/x", "~\\/x"),
+        ("\\\\srv\\\\people\\\\carol", "~"),
     ],
 )
 def test_whose_home_it_is_is_hidden(concealer, text, shown):
@@ -244,6 +269,12 @@ def test_a_home_that_is_no_folder_of_somebody():
     assert Concealer({"HOME": "/"}).text("/usr/bin") == "/usr/bin"
 
 
+def test_a_run_of_backslashes_is_tried_once(concealer):
+    """As a home may begin with many of them; not timed, it took minutes otherwise."""
+    text = "home " + "\\" * 300_000
+    assert concealer.text(text) == text
+
+
 # Addresses.
 
 
@@ -254,6 +285,9 @@ def test_a_home_that_is_no_folder_of_somebody():
         ("Alice <alice.smith+x@mail.example.co.uk>, b@example.org", "Alice <<email-1>>, <email-2>"),
         ("a\\nalice@example.com", "a\\n<email-1>"),
         ("jörg@example.de", "<email-1>"),
+        ("x?to=alice%40example.com", "x?to=<email-1>"),
+        ("bob@exämple.com", "<email-1>"),
+        ("bob@163.com", "<email-1>"),
     ],
 )
 def test_addresses_are_hidden(concealer, text, shown):
@@ -270,6 +304,8 @@ def test_addresses_are_hidden(concealer, text, shown):
         "a @b.c d",
         "x@1.2.3",
         "plugin@builtin",
+        "left-pad@1.3.beta",
+        "pkg@1.0.rc",
     ],
 )
 def test_what_is_no_address_stays(concealer, text):

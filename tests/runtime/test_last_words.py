@@ -56,6 +56,20 @@ def test_its_last_words_come_without_secrets():
     assert "abcdef" not in str(error)
 
 
+def test_a_key_of_many_lines_is_not_in_its_last_words():
+    """No line of it by itself looks like one."""
+    said = [
+        "boom",
+        "-----BEGIN PRIVATE KEY-----",
+        "MIIabc",
+        "abc",
+        "-----END PRIVATE KEY-----",
+        "e",
+    ]
+    error = error_at_the_end(connection_with(stderr_tail=said), 1, None)
+    assert error.stderr_tail == ("boom", "***", "e")
+
+
 FORM = {"type": "object"}
 UNKNOWN = "error: unknown option '--json-schema={}'"
 BAD = "Error: --json-schema is not a valid JSON Schema: strict mode: unknown keyword"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_sync.runtime import piecewise
+from claude_sync.runtime import holding, piecewise
 from claude_sync.runtime.concealing import Concealer
 from claude_sync.runtime.piecewise import Piecewise
 from claude_sync.testing import builders
 
 LETTERS = "Ab3" * 14
+KNOWN = "correct  horse battery of staple1"
 SECRETS = [
     "sk-ant-api03-" + LETTERS,
     "API_KEY=" + LETTERS,
@@ -32,13 +34,26 @@ SECRETS = [
     LETTERS + "@example.com",
     "/home/" + LETTERS + "/project",
     "~/.claude/projects/-home-" + LETTERS + "-project",
+    '{"env": {"A": "' + LETTERS + '", "B": "x ' + LETTERS + '"}}',
+    '"headers" : {"X-A": "' + LETTERS + '"}',
+    'password: "abc\\"def ' + LETTERS + '"',
+    "password = \"it's a " + LETTERS + '"',
+    "password: str = b'x " + LETTERS + "'",
+    '["--password", "x ' + LETTERS + '"]',
+    "<password>x " + LETTERS + "</password>",
+    "password:" + " " * 300 + LETTERS,
+    "Bearer" + " " * 300 + LETTERS,
+    "Bearer\t" + LETTERS,
+    "C:\\Users\\John " + LETTERS + "\\x",
+    KNOWN,
+    "\x1b[31msk-ant-" + LETTERS + "\x1b[m",
 ]
 
 
 @pytest.fixture
 def pieces():
     """The blocks of one recording."""
-    return Piecewise(Concealer())
+    return Piecewise(Concealer({"MY_PASSPHRASE": KNOWN}))
 
 
 def stop(index=0):
@@ -80,7 +95,7 @@ def test_a_secret_in_pieces_is_hidden(pieces, secret, size):
     text = f"First {secret} then"
     joined = "".join(recorded(pieces, cut(text, size)))
     assert LETTERS[:9] not in joined
-    assert joined == Concealer().text(text)
+    assert joined == Concealer({"MY_PASSPHRASE": KNOWN}).text(text)
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
@@ -189,8 +204,93 @@ def test_a_certificate_is_not_held_back(pieces):
     assert texts(pieces.record(delta("MIIabc\n"))) == ["MIIabc\n"]
 
 
-def test_not_everything_is_held_back(pieces, monkeypatch):
-    """A very long word is recorded before it ends: memory has a limit."""
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"a":"sk\\u002dant\\u002Dapi03-Ab3Ab3Ab3 x"}', '{"a":"<secret-1> x"}'),
+        ('{"a":"me\\u0040example.com"}', '{"a":"<email-1>"}'),
+        ('{"a":"password\\u003d \\u0041b3Ab3Ab3"}', '{"a":"password= <secret-1>"}'),
+        ('{"a":"\\\\u0041 \\u0022 \\u005c \\u00e9"}', '{"a":"\\\\u0041 \\u0022 \\u005c \\u00e9"}'),
+    ],
+)
+def test_escapes_in_the_arguments_of_a_tool(pieces, text, shown, size):
+    """A character that is escaped without need is hidden like any other."""
+    kind = {"kind": "input_json_delta", "field": "partial_json"}
+    assert "".join(recorded(pieces, cut(text, size), **kind)) == shown
+
+
+def test_escapes_in_a_text_are_texts(pieces):
+    """Only JSON has escapes."""
+    assert "".join(recorded(pieces, ["a\\u0040b"])) == "a\\u0040b"
+
+
+# Too long to be held.
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Little is held back."""
     monkeypatch.setattr(piecewise, "LONGEST_HELD", 100)
-    parts = ["x" * 60] * 5
-    assert [len(text) for text in recorded(pieces, parts)] == [0, 120, 0, 120, 0, 60]
+
+
+LONG = "Ab3 " * 60
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("size", [1, 7, 30, 60])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a " + "x" * 300 + " b", "a <secret-1> b"),
+        ("a " + "x" * 300 + "=sk-ant-" + LETTERS + " b", "a <secret-1> b"),
+        (f'a password = "{LONG}" b', 'a password = "<secret-1>" b'),
+        (f'a password = "{LONG}\\" {LONG}" b', 'a password = "<secret-1>" b'),
+        (f"a password = '{LONG}\nb", "a password = '<secret-1>\nb"),
+        (f"a Cookie: a={LONG}\nb", "a Cookie: <secret-1>\nb"),
+        (f"a <token>{LONG}</token> b", "a <token><secret-1></token> b"),
+        ("a password:" + " " * 300 + "Ab3 b", "a password: <secret-1> b"),
+        (
+            f"a -----BEGIN PRIVATE KEY-----\n{LONG}\n-----END PRIVATE KEY----- b",
+            "a <secret-1> b",
+        ),
+    ],
+    ids=["word", "key", "quote", "escaped", "line", "header", "tag", "blanks", "PEM"],
+)
+def test_what_is_too_long_is_hidden_up_to_its_end(pieces, text, shown, size):
+    """Memory has a limit, and beyond it nothing is told; behind it, everything is."""
+    joined = "".join(recorded(pieces, cut(text, size)))
+    assert "Ab3" not in joined
+    assert " ".join(re.sub(r"secret-\d", "secret-1", joined).split(" ")).split() == shown.split()
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("size", [1, 7, 30])
+def test_a_long_text_without_blanks(pieces, size):
+    """It is cut where no secret goes on, and stays what it is."""
+    text = '{"a":"' + "b,c;" * 100 + "sk-ant-" + LETTERS + '"' + ',"d":"e"' * 50 + "}"
+    kind = {"kind": "input_json_delta", "field": "partial_json"}
+    parts = recorded(pieces, cut(text, size), **kind)
+    assert "".join(parts) == text.replace("sk-ant-" + LETTERS, "<secret-1>")
+    assert len(max(parts, key=len)) < 200
+
+
+@pytest.mark.usefixtures("short")
+def test_a_block_that_ends_in_what_is_too_long(pieces):
+    """Nothing more of it is told."""
+    parts = recorded(pieces, ["a ", 'token: "' + LONG, LONG])
+    assert "".join(parts) == 'a token: "<secret-1>'
+
+
+def test_what_is_held_is_not_looked_through_each_time(pieces, monkeypatch):
+    """Each character a few times, however many pieces it comes in."""
+    seen = []
+
+    def safe_length(text, *arguments, **more):
+        seen.append(len(text))
+        return holding.safe_length(text, *arguments, **more)
+
+    monkeypatch.setattr(piecewise, "safe_length", safe_length)
+    text = 'token: "' + "some words " * 1200
+    recorded(pieces, cut(text, 4))
+    assert sum(seen) < 20 * len(text)

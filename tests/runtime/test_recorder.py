@@ -181,6 +181,15 @@ def test_an_escape_hides_nothing(recorder, path, line):
     assert "-1>" in path.read_text()
 
 
+@pytest.mark.parametrize("line", ['{"a":"q\\"z\\\\w0rd8"}', '{"a":"b\\/w0rd-8"}', 'q\\"z\\\\w0rd8'])
+def test_a_known_secret_that_is_escaped(recorder, path, line):
+    """In the text of JSON it looks otherwise, and is the same."""
+    start(recorder, environment={"A_KEY": 'q"z\\w0rd8', "B_KEY": "b/w0rd-8"})
+    recorder.received(line.encode())
+    assert "w0rd" not in path.read_text()
+    assert "<secret-1>" in path.read_text()
+
+
 def test_a_secret_in_two_deltas(recorder, path):
     """Neither has it, and both together do not."""
 

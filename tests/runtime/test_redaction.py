@@ -14,6 +14,7 @@ from claude_sync.runtime.redaction import (
     is_secret_name,
     known_secrets,
     redact_argv,
+    redact_lines,
     redact_text,
     redact_value,
     remember_secrets,
@@ -85,6 +86,34 @@ def test_a_key_is_known_by_its_form(key, around):
         '"env":{"ANY_NAME":"hunter2"}',
         '"headers": {"X-Mine": "hunter2", "Accept": "hunter2"}',
         '{\\"env\\": {\\"ANY_NAME\\": \\"hunter2\\"}}',
+        '{"pwd": "hunter2"}',
+        "db_pass=hunter2",
+        "pass: hunter2",
+        '"dbPass": "hunter2"',
+        "OPENAI_API_KEY_2=hunter2",
+        "password2=hunter2",
+        '"passwordConfirmation": "hunter2"',
+        '["--password","hunter2"]',
+        "password: str = 'hunter2'",
+        "token: Optional[str] = 'hunter2'",
+        "d['password'] = 'hunter2'",
+        "<password>hunter2</password>",
+        "<db:password>a hunter2",
+        "password = b'hunter2'",
+        'password = rf"a hunter2"',
+        "if password == 'a hunter2':",
+        "'password' => 'a hunter2'",
+        "password := 'a hunter2'",
+        "password := hunter2",
+        "password: >-\n  hunter2",
+        '{"password":"Summer(2024)!hunter2"}',
+        "password=Summer(2024)!hunter2",
+        '{"password":"get_hunter2()"}',
+        "password\x1b[m\x1b[K=\x1b[01;31mhunter2",
+        "Bearer\\thunter2",
+        "password:\\thunter2",
+        "curl -u me:1hunter2 http://localhost",
+        "postgres://me:p@hunter2@host/db",
     ],
 )
 def test_a_secret_is_hidden_wherever_it_stands(text):
@@ -120,6 +149,18 @@ def test_a_secret_is_hidden_wherever_it_stands(text):
         "task-antelope, risk-proj",
         "5f0c1a22-1111-4111-8111-111111111111",
         "-----BEGIN PUBLIC KEY-----\nMIIabc\n-----END PUBLIC KEY-----",
+        "Cookie: a small text file that browsers keep for a site, see RFC 6265.",
+        "Authorization: who may do what; see chapter 3 and the table below",
+        "def f(token: Token, password: Optional[str] = None, key: PrivateKey) -> None:",
+        "cookie = SimpleCookie(x)",
+        "if self.token == EOF:",
+        "Bearer of bad news",
+        "Basic Authentication is old",
+        "npm_config_registry_something_long, hf_hub_download_and_cache_file",
+        "api_key: ${{ secrets.KEY }}",
+        "pass: 12, fail: 3",
+        "PWD=/tmp/project and pwd: C:/project",
+        "compass = north, bypass: yes",
     ],
 )
 def test_harmless_text_is_left_alone(text):
@@ -131,6 +172,24 @@ def test_the_end_of_a_private_key_may_be_missing():
     """A text that was cut shows nothing of it."""
     shown = redact_text('"-----BEGIN PRIVATE KEY-----\\nMII' + LETTERS + '", "a"')
     assert shown == '"***", "a"'
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        *("\x1b[31m", "\x1b[01;31m\x1b[K", "\x1b[m", "\\u001b[31m", "a%3D", "Bearer%20"),
+        *("a\\u003d", "a\\x3d"),
+    ],
+)
+@pytest.mark.parametrize("key", [*KEYS[:4], KEYS[-2]], ids=lambda key: key[:10])
+def test_a_key_after_an_escape(key, before):
+    """As grep colours it, in an address, and in the text of JSON."""
+    assert redact_text(f"{before}{key}\x1b[m") == f"{before}***\x1b[m"
+
+
+def test_a_key_of_the_api_needs_no_beginning():
+    """Whatever it is glued to."""
+    assert redact_text("key_of_mine" + KEYS[0]) == "key_of_mine***"
 
 
 @pytest.mark.parametrize(
@@ -201,6 +260,14 @@ def test_whoever_hides_sees_each_secret():
         ("token_count", False),
         ("keyboard", False),
         ("key", False),
+        ("pwd", True),
+        ("pass", True),
+        ("db_pass", True),
+        ("userPwd", True),
+        ("password2", True),
+        ("passwordHash", True),
+        ("compass", False),
+        ("OLDPWD", False),
     ],
 )
 def test_names_of_secrets(name, secret):
@@ -228,7 +295,29 @@ def test_the_flag_decides_what_its_value_shows(flag, value, shown):
 
 def test_backslashes_do_not_take_for_ever():
     """A quoted secret of backslashes without an end is hidden, not tried in every way."""
-    assert redact_text('token": "' + "\\" * 101) == 'token": "***'
+    assert redact_text('token": "' + "\\" * 300_001) == 'token": "***'
+
+
+def test_a_run_is_not_tried_from_each_of_its_characters():
+    """Whether it is short or long, a line takes as many steps as it has characters."""
+    # Not timed: each of these took minutes when its run was tried again from each character.
+    assert redact_text("-u " + "=" * 300_000).startswith("-u ==")
+    assert redact_text("token " + "-" * 300_000).startswith("token --")
+
+
+def test_lines_are_redacted_together():
+    """A key goes over many of them; what is before and behind it stays."""
+    remember_secrets({"A_KEY": "several\nlines-1"})
+    said = [
+        "boom",
+        *KEYS[-1].split("\n"),
+        "TOKEN=abc",
+        "say several",
+        "lines-1",
+        "password:",
+        "end",
+    ]
+    assert redact_lines(said) == ["boom", "***", "TOKEN=***", "say ***", "password:", "end"]
 
 
 # Known secrets.
@@ -248,6 +337,34 @@ def test_secrets_of_the_environment_are_remembered():
     assert redact_text("swordfish-123, swordfish-1") == "***, ***"
     assert redact_text("en_US.UTF-8 /usr/bin") == "en_US.UTF-8 /usr/bin"
     assert redact_argv(["claude", "--x=swordfish-1"]) == ["claude", "--x=***"]
+
+
+def test_a_known_secret_in_another_one():
+    """The other is hidden whole."""
+    remember_secrets({"MY_SECRET": "Ab3Ab3Ab3"})
+    assert redact_text(f"use {KEYS[0]}x") == "use ***"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("hunter2;more,stuff99", "MY_SECRET=hunter2;more,stuff99"),
+        ("hunter2;more,stuff99", "'hunter2;more,stuff99xyz'"),
+        ('q"zz\\w0rdzz8', json.dumps({"a": 'q"zz\\w0rdzz8'})),
+        ('q"zz\\w0rdzz8', json.dumps({"a": json.dumps(['q"zz\\w0rdzz8'])})),
+        ("abcd/Efgh+ijk=", '{"a":"abcd\\/Efgh+ijk="}'),
+        ("abcd/Efgh+ijk=", "https://x?k=abcd%2FEfgh%2Bijk%3D"),
+        ("abcd/Efgh+ijk=", "https://x?k=abcd%2fEfgh%2bijk%3d"),
+        ("two words-1", "https://x?k=two+words-1"),
+    ],
+)
+def test_a_known_secret_however_it_is_written(value, text):
+    """In JSON, in JSON inside JSON, in an address; and where a pattern finds a part of it."""
+    remember_secrets({"MY_SECRET": value})
+    shown = redact_text(text)
+    assert "***" in shown
+    for part in ("stuff99", "w0rdzz8", "Efgh", "words"):
+        assert part not in shown
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,6 @@ def test_an_image_is_opened_in_many_forms():
         (PNG[:-5], "the image is damaged"),
         (3, "cannot attach int"),
     ],
-    ids=repr,
 )
 def test_what_is_no_image_is_not_opened(source, words):
     """The error says what it is not."""

@@ -685,7 +685,6 @@ def test_a_form_has_a_name_for_messages(wanted, name):
         ({"name": str}, ["name", "the type str", '"properties"']),
         ({}, ["empty", '"properties"']),
     ],
-    ids=str,
 )
 def test_what_cannot_be_a_form_is_refused_at_once(wanted, told):
     """The text names what is wrong and what to pass instead."""
@@ -717,11 +716,7 @@ def test_a_schema_of_the_program_may_change_later():
 def test_a_class_of_code_that_was_executed():
     """A module that cannot be imported, as in some notebooks and plug-ins, does no harm."""
     code = (
-        "import dataclasses\n"
-        "@dataclasses.dataclass\n"
-        "class City:\n"
-        "    name: str\n"
-        "    people: int\n"
+        "import dataclasses\n@dataclasses.dataclass\nclass City:\n    name: str\n    people: int\n"
     )
     names = {"__name__": "no_such_module_anywhere"}
     exec(compile(code, "<code>", "exec", dont_inherit=True), names)

@@ -392,7 +392,6 @@ def lambda_named():
         (Any, object(), None),
         (Dict[Any, int], {1: 2}, None),
     ],
-    ids=str,
 )
 def test_a_default_is_told_as_json(hint, default, told):
     """If it has a form that the schema itself accepts; otherwise it is just optional."""

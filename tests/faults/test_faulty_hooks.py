@@ -238,7 +238,7 @@ def test_two_hooks_answer_for_themselves(opened):
 NONSENSE = ["no", 5, True, False, [], object(), b"", {"decision": "deny"}, {"behavior": "deny"}]
 
 
-@pytest.mark.parametrize("nonsense", NONSENSE, ids=repr)
+@pytest.mark.parametrize("nonsense", NONSENSE)
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
 def test_nonsense_blocks(opened, event, nonsense):
     """What means nothing blocks, and on_error is told."""

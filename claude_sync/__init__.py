@@ -46,6 +46,7 @@ from .protocol.costs import ModelUsage, Usage
 from .runtime.transport import Transport
 
 if TYPE_CHECKING:
+    from . import bridge as bridge
     from . import hooks as hooks
     from . import policies as policies
     from . import sessions as sessions
@@ -202,7 +203,7 @@ _LATER = {
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}
 # Modules that are used by their names: claude_sync.hooks.block(...).
-_MODULES = ("hooks", "policies", "sessions")
+_MODULES = ("bridge", "hooks", "policies", "sessions")
 
 __all__ = [
     "LATER",

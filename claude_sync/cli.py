@@ -25,6 +25,9 @@ from typing import Any, Dict, List, Optional, Sequence, Set
 
 from ._version import __version__
 from .answers import Answer, Turn
+from .bridge.command import DESCRIPTION as BRIDGE
+from .bridge.command import EPILOG as BRIDGE_EPILOG
+from .bridge.command import add_arguments as add_bridge_arguments
 from .client import Client
 from .errors import AskTimeout, ClaudeError, CliDidNotStart, CliNotFound, TurnError, UsageError
 from .messages import Assistant
@@ -152,6 +155,9 @@ def make_parser() -> argparse.ArgumentParser:
     ask.set_defaults(run=run_ask)
     doctor = command("doctor", "check the installation", DOCTOR, DOCTOR_EPILOG)
     doctor.set_defaults(run=run_doctor)
+    bridge = command("bridge", "serve sessions to a front end", BRIDGE, BRIDGE_EPILOG)
+    add_bridge_arguments(bridge)
+    bridge.set_defaults(run=run_bridge)
     return parser
 
 
@@ -181,6 +187,13 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     report = examine(cli_of(arguments), offline=arguments.offline)
     print(report.text())
     return FAILED if report.problems else OK
+
+
+def run_bridge(arguments: argparse.Namespace) -> int:
+    """``claude-sync bridge``."""
+    from .bridge.command import run
+
+    return run(arguments, cli_of(arguments))
 
 
 def print_as_it_arrives(turn: Turn) -> None:

@@ -183,7 +183,6 @@ class AgentLog:
             del news["status"]  # a quick one is over before its start was told
         self._agents[name] = dataclasses.replace(before, **news)
 
-
     def _forget_oldest(self) -> None:
         oldest = next(iter(self._agents))
         agents = dict(self._agents)

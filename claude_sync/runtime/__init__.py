@@ -8,7 +8,7 @@ threads say to each other about the conversation is decided in ``protocol/``.
 
     process      the CLI as a child process          (transport: the interface)
     connection   one life of it: requests, replies, its end
-    reader       stdout -> protocol -> inbox
+    reader       stdout -> protocol -> inbox         (listening: of other processes)
     inbox        the queue between reader and dispatcher, bounded
     dispatcher   inbox -> handlers -> turns: the one place that calls user code
     responders   threads for whatever may wait: answers, large writes

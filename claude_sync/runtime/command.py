@@ -235,6 +235,9 @@ def working_folder(options: Options) -> Optional[str]:
     cwd = os.path.abspath(options.cwd)
     if os.path.isdir(cwd):
         return cwd
+    if options.transport is not None:
+        # It may be a folder of another machine; whoever runs the CLI there knows.
+        return os.fspath(options.cwd)
     what = "is not a folder" if os.path.exists(cwd) else "does not exist"
     raise UsageError(f"the working folder cwd={cwd!r} {what}: create it or name another one")
 

@@ -140,9 +140,15 @@ class Engine:
         if self.lifecycle.closing:
             raise ClientClosed()
 
-    def submit(self, turn: Turn, message: Any, kind: str = QUESTION) -> None:
-        """Queue a question; start the CLI if need be; send it if nothing is in the way."""
-        entry = turn._entry = Entry(new_uuid(), kind, turn)
+    def submit(
+        self, turn: Turn, message: Any, kind: str = QUESTION, uuid: Optional[str] = None
+    ) -> None:
+        """
+        Queue a question; start the CLI if need be; send it if nothing is in the way.
+
+        *uuid* is that of its message, a new one by default: the CLI ignores one it has seen.
+        """
+        entry = turn._entry = Entry(uuid or new_uuid(), kind, turn)
         # Now, so that what cannot be sent is refused before anything happens.
         turn._data = self._encode_question(message, entry.uuid)
         self.check()

@@ -64,11 +64,16 @@ class ReaderThread(threading.Thread):
         read = connection.transport.read
         deliver = connection.deliver
         splitter = LineSplitter()
+        size = 0
         while True:
             chunk = read()
             connection.last_activity = time.monotonic()
             lines = splitter.feed(chunk) if chunk else splitter.end()
-            deliver(self._messages(lines), len(chunk))
+            size += len(chunk)
+            if lines:
+                # All of a long line counts, not only the read that completed it.
+                deliver(self._messages(lines), size)
+                size = 0
             if not chunk:
                 return
             connection.paused = True

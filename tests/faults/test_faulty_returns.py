@@ -687,11 +687,9 @@ def test_a_request_after_a_lost_conversation(client_of):
 
 def test_another_dialect_has_no_forms():
     """It is refused, and the session goes on."""
-    with Client(transport=ScriptedCli, dialect="user-message") as client:
-        with pytest.raises(UsageError, match="dialect"):
-            client.ask("typed", returns=City)
-    with Client(transport=ScriptedCli, dialect="callback") as client:
-        with pytest.raises(UsageError, match="dialect"):
+    for dialect in ("user-message", "callback"):
+        client = Client(transport=ScriptedCli, dialect=dialect)
+        with client, pytest.raises(UsageError, match="dialect"):
             client.ask("typed", returns=City)
 
 

@@ -46,9 +46,9 @@ def test_a_busy_service_is_asked_again(recovering, model, status):
 def test_what_used_a_tool_is_not_asked_again(recovering, model, cli, tmp_path):
     """A command that ran before the service failed does not run twice."""
     recovering.on_permission(lambda request: request.allow())
-    model.when("count once").reply(
-        tool_use("Bash", {"command": "echo one >> counted"})
-    ).then_reply(lambda request: failure(529))
+    model.when("count once").reply(tool_use("Bash", {"command": "echo one >> counted"})).then_reply(
+        lambda request: failure(529)
+    )
     with pytest.raises(claude_sync.Overloaded):
         recovering.ask("count once", timeout=100)
     assert (tmp_path / "counted").read_text() == "one\n"

@@ -510,6 +510,40 @@ def test_a_missing_folder_says_so(launch, tmp_path, name, text):
         launch(cwd=tmp_path / name)
 
 
+def test_a_folder_of_another_machine_is_passed_on(launch):
+    """With a transport of the program's own, nobody here can know whether it is there."""
+    assert launch(cwd="far/away", transport=object).cwd == "far/away"
+
+
+def test_the_options_of_a_launch_are_those_in_force(launch):
+    """What has changed since they were given is in them, for transports that read no argv."""
+    given = {"model": "opus", "fallback_model": "haiku,sonnet", "fork_session": True}
+    given.update(resume=OTHER, session_id=SESSION, max_budget_usd=2.0, allowed_tools=["Read"])
+    options = Options(transport=object, **given)
+    assert launch(transport=object, **given).options == options.replace(
+        cli=launch(transport=object).options.cli
+    )
+    changed = build_launch(
+        options,
+        resume=SESSION,
+        model="sonnet",
+        permission_mode="plan",
+        budget_left=1.0,
+        own_tools=["mcp__claude_sync__add"],
+        json_schema={"type": "object"},
+    ).options
+    assert changed == Options(
+        transport=object,
+        resume=SESSION,
+        model="sonnet",
+        fallback_model="haiku",
+        permission_mode="plan",
+        max_budget_usd=1.0,
+        allowed_tools=["Read", "mcp__claude_sync__add"],
+        returns={"type": "object"},
+    )
+
+
 BASE = {"CLAUDE_CODE_ENTRYPOINT": "sdk-py", "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1"}
 
 ENVIRONMENTS: list[tuple[dict[str, str], dict[str, Optional[str]], dict[str, str]]] = [

@@ -244,3 +244,16 @@ def test_a_full_inbox_makes_the_reader_pause(monkeypatch):
     assert inbox.take(PATIENCE) == [("routed", "b")]
     thread.join(PATIENCE)
     assert not thread.is_alive()
+
+
+def test_all_of_a_long_line_counts():
+    """How much waits is known also of lines that come in many reads."""
+    portions = [b'{"type": "x", ', b'"text": "', b"y" * 50, b'"}\n{"ty', b'pe": "z"}\n']
+    connection = connect(Source(*portions))
+    sizes = []
+    connection.deliver = lambda items, size: sizes.append((len(items), size))
+    thread = ReaderThread(connection, Inbox(), "test")
+    thread.start()
+    thread.join(PATIENCE)
+    first = sum(map(len, portions[:4]))
+    assert sizes == [(1, first), (1, len(portions[4]))]

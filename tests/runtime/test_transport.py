@@ -25,6 +25,7 @@ def test_the_defaults_do_nothing_and_know_nothing():
     transport.close(1)
     transport.free()
     transport.abandon()
+    transport.check_carries("steer")
     assert transport.read_error() == b""
     assert transport.wait(0) is None
     assert (transport.pid, transport.exit_code, transport.argv) == (None, None, ())
@@ -138,3 +139,24 @@ def test_what_is_no_transport_is_refused():
     """A function that makes something else is told so."""
     with pytest.raises(UsageError, match="Transport"), Client(transport=lambda: 3):
         pass
+
+
+def test_what_a_transport_does_not_carry_is_refused_before_it_is_sent():
+    """steer() and add_context() ask it first."""
+
+    class Narrow(ScriptedCli):
+        def check_carries(self, method):
+            raise UsageError(f"no {method} here")
+
+    cli = Narrow()
+    with Client(transport=cli) as client:
+        turn = client.submit("hi")
+        cli.accept()
+        user = cli.expect("user")
+        with pytest.raises(UsageError, match="no steer here"):
+            client.steer("more")
+        cli.answer("Hello", to=user)
+        assert turn.result(PATIENCE) == "Hello"
+        with pytest.raises(UsageError, match="no add_context here"):
+            client.add_context("more")
+    cli.assert_done()

@@ -1,0 +1,153 @@
+"""
+The command line of the backend: ``python -m claude_sync.bridge``, ``claude-sync bridge``.
+
+Nothing but the protocol reaches stdout, whatever some library prints: the descriptor is
+moved away, and what is written to its old number goes to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+from typing import Any, Optional, Sequence, Tuple
+
+from ..errors import ClaudeError
+from .envelope import DEFAULT_CALLBACK_TIMEOUT, DEFAULT_MAX_SESSIONS
+
+__all__ = ["add_arguments", "main", "run"]
+
+DESCRIPTION = """\
+Serve many Claude sessions to a front end in any language: one JSON message a line on
+stdin and stdout. It ends, and its CLIs with it, when stdin does.
+"""
+
+EPILOG = """\
+examples:
+  claude-sync bridge --allow-cwd ~/projects
+  claude-sync bridge --schema > bridge.schema.json
+  python -m claude_sync.bridge --help
+
+The front end answers requests for permission itself. What it may let Claude do is limited
+by who runs this process, and where; --allow-cwd limits the folders that sessions begin in.
+
+exit codes:
+  0    the front end left, or a signal asked to end
+  2    the command line was wrong
+"""
+
+
+LEVELS = ("debug", "info", "warning", "error")
+LOG_HELP = "what to tell on stderr: debug (everything said), info, warning (default), error"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What can be said on the command line, --cli and --offline excepted."""
+    parser.add_argument(
+        "--allow-cwd",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="sessions may work in this folder, and in no other; can be repeated",
+    )
+    parser.add_argument(
+        "--max-sessions",
+        metavar="N",
+        type=positive,
+        default=DEFAULT_MAX_SESSIONS,
+        help=f"how many there may be at once (default: {DEFAULT_MAX_SESSIONS})",
+    )
+    parser.add_argument(
+        "--trust-client",
+        action="store_true",
+        help="let the front end choose CLI, variables and flags, and bypass permissions",
+    )
+    parser.add_argument(
+        "--callback-timeout",
+        metavar="SECONDS",
+        type=seconds,
+        default=DEFAULT_CALLBACK_TIMEOUT,
+        help=f"how long an answer may take (default: {DEFAULT_CALLBACK_TIMEOUT:g})",
+    )
+    parser.add_argument("--log", metavar="LEVEL", default="warning", choices=LEVELS, help=LOG_HELP)
+    parser.add_argument("--schema", action="store_true", help="print a JSON Schema of all messages")
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """Run the backend with *argv*, by default that of the process; its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m claude_sync.bridge",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--cli", metavar="PATH", help="the claude executable to use")
+    add_arguments(parser)
+    arguments = parser.parse_args(argv)
+    logging.basicConfig(format="bridge: %(message)s")
+    try:
+        return run(arguments, arguments.cli)
+    except ClaudeError as error:
+        sys.stderr.write(f"bridge: {error}\n")
+        return 2
+
+
+def run(arguments: argparse.Namespace, cli: Any = None) -> int:
+    """Do what *arguments* say; the exit code."""
+    if arguments.schema:
+        from .schema import schema
+
+        sys.stdout.write(json.dumps(schema(), indent=2) + "\n")
+        return 0
+    from .server import serve  # loads much that the rest of the command line has no use for
+
+    logging.getLogger("claude_sync").setLevel(arguments.log.upper())
+    source, sink = take_descriptors()
+    serve(
+        source,
+        sink,
+        cli=cli,
+        allow_cwd=arguments.allow_cwd,
+        max_sessions=arguments.max_sessions,
+        trust_client=arguments.trust_client,
+        callback_timeout=arguments.callback_timeout,
+        handle_signals=True,
+    )
+    return 0
+
+
+def take_descriptors() -> Tuple[int, int]:
+    """
+    Descriptors of our own for stdin and stdout, which nobody else has.
+
+    Whoever reads the old ones gets nothing; whoever writes to them writes to stderr.
+    """
+    sys.stdout.flush()
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return source, sink
+
+
+def positive(word: str) -> int:
+    """A number above zero."""
+    if not word.isdigit() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is no number above 0")
+    return int(word)
+
+
+def seconds(word: str) -> float:
+    """A number of seconds above zero."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{word!r} is no number of seconds above 0")
+    return value

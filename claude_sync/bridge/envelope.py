@@ -1,0 +1,180 @@
+"""
+The envelopes themselves: a line in, a checked message out; a message in, a line out.
+
+No thread, no file, no clock. Decided here and nowhere else:
+
+* What a line must be before anybody looks at what it wants: UTF-8, a JSON object, of a
+  type that is known, with an ``id`` and a ``session_id`` that are texts if they are there.
+  Anything else is a :exc:`Refused`, which becomes an ``error`` message.
+* What the CLI said travels as the JSON value it was: order of keys, unknown fields and
+  numbers are kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any, Dict, Mapping, Optional
+
+import ujson
+
+from ..protocol.codec import integer
+
+__all__ = [
+    "CALLBACK_NOT_FOUND",
+    "CALLBACK_TIMEOUT",
+    "DEFAULT_CALLBACK_TIMEOUT",
+    "DEFAULT_MAX_SESSIONS",
+    "INVALID_MESSAGE",
+    "QUERY_METHOD_FAILED",
+    "SDK_ERROR",
+    "SESSION_CREATE_FAILED",
+    "SESSION_NOT_FOUND",
+    "Refused",
+    "Request",
+    "encode_envelope",
+    "read_request",
+]
+
+INVALID_MESSAGE = "INVALID_MESSAGE"
+SESSION_NOT_FOUND = "SESSION_NOT_FOUND"
+SESSION_CREATE_FAILED = "SESSION_CREATE_FAILED"
+CALLBACK_TIMEOUT = "CALLBACK_TIMEOUT"
+CALLBACK_NOT_FOUND = "CALLBACK_NOT_FOUND"
+QUERY_METHOD_FAILED = "QUERY_METHOD_FAILED"
+SDK_ERROR = "SDK_ERROR"
+
+# How long a front end may take for an answer, in seconds, and how many sessions it may have;
+# unless whoever runs the backend says otherwise.
+DEFAULT_CALLBACK_TIMEOUT = 300.0
+DEFAULT_MAX_SESSIONS = 100
+
+#: What a front end may send, and whether it must name a session.
+REQUESTS: Dict[str, bool] = {
+    "session.create": False,
+    "session.send": True,
+    "session.interrupt": True,
+    "session.kill": True,
+    "callback.response": False,
+    "query.call": True,
+}
+
+# How many characters of a value an error text shows.
+SHOWN = 80
+
+
+class Refused(Exception):
+    """A message cannot be followed: what the ``error`` message says about it."""
+
+    def __init__(
+        self, code: str, text: str, details: Optional[Mapping[str, Any]] = None, **about: Any
+    ) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+        self.details = details
+        # id and session_id, where the message had them.
+        self.about = about
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """A message of the front end, as far as all of them are the same."""
+
+    type: str
+    id: Optional[str]
+    session_id: Optional[str]
+    payload: Dict[str, Any]
+
+    def invalid(self, text: str) -> Refused:
+        """The refusal of what is in it."""
+        return Refused(INVALID_MESSAGE, f"{self.type}: {text}")
+
+
+def read_request(line: bytes) -> Request:
+    """
+    The message in *line*.
+
+    Raises:
+        Refused: There is none that can be followed.
+
+    """
+    message = decode_strictly(line)
+    about = {
+        name: message[name] for name in ("id", "session_id") if isinstance(message.get(name), str)
+    }
+
+    def refuse(text: str) -> Refused:
+        return Refused(INVALID_MESSAGE, text, **about)
+
+    kind = message.get("type")
+    if not isinstance(kind, str) or kind not in REQUESTS:
+        known = ", ".join(REQUESTS)
+        raise refuse(f"there is no message of type {shown(kind)}. Send one of {known}.")
+    for name in ("id", "session_id"):
+        if message.get(name) is not None and name not in about:
+            raise refuse(f"{kind}: {name} must be a string, not {shown(message[name])}.")
+    payload = message.get("payload")
+    if payload is None:
+        payload = {}
+    if not isinstance(payload, dict):
+        raise refuse(f"{kind}: payload must be an object, not {shown(payload)}.")
+    if REQUESTS[kind] and "session_id" not in about:
+        raise refuse(f"{kind}: session_id is missing. Put in the one of session.created.")
+    return Request(kind, about.get("id"), about.get("session_id"), payload)
+
+
+def decode_strictly(line: bytes) -> Dict[str, Any]:
+    """The JSON object in *line*; unlike what CLIs say, it must be right in every byte."""
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Refused(
+            INVALID_MESSAGE, f"a line is not UTF-8 (byte {error.start}). Send JSON in UTF-8."
+        ) from None
+    try:
+        value = json.loads(text, parse_int=integer)
+    except (ValueError, RecursionError) as error:
+        raise Refused(
+            INVALID_MESSAGE, f"a line is not JSON ({error}). Send one JSON object a line."
+        ) from None
+    if not isinstance(value, dict):
+        raise Refused(INVALID_MESSAGE, f"a message is a JSON object, not {shown(value)}.")
+    return value
+
+
+def encode_envelope(
+    kind: str, payload: Mapping[str, Any], *, id: Optional[str], session_id: Optional[str]
+) -> bytes:
+    """A message of ours as one line; ``id`` and ``session_id`` only where there is one."""
+    message: Dict[str, Any] = {"type": kind}
+    if id is not None:
+        message["id"] = id
+    if session_id is not None:
+        message["session_id"] = session_id
+    message["payload"] = payload
+    try:
+        text = ujson.dumps(
+            message, ensure_ascii=True, escape_forward_slashes=False, allow_nan=False
+        )
+    except (ValueError, OverflowError, TypeError, RecursionError):
+        # Numbers beyond all bounds, which JSON can say and this encoder cannot.
+        text = json.dumps(finite(message))
+    return text.encode("ascii") + b"\n"
+
+
+def finite(value: Any) -> Any:
+    """*value* with None for what is no number in JSON; dicts that are none become dicts."""
+    if isinstance(value, float) and value - value != 0.0:  # true of nan and the infinities only
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return value
+
+
+def shown(value: Any) -> str:
+    """*value* for an error text."""
+    text = json.dumps(value)
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."

@@ -1,0 +1,283 @@
+"""
+What ``session.create`` asks for, as settings of a client; and what of it is allowed.
+
+Decided here and nowhere else:
+
+* The documented names are translated; any other name is that of a setting of
+  ``claude_sync.Options``, or is refused. Nothing that was asked for is dropped.
+* A front end is not trusted unless the backend was started so: it cannot choose which
+  program runs, with which variables and flags, and cannot switch permissions off.
+* Where folders are confined, the folder that is used is the one that was looked at:
+  symbolic links are resolved, and the resolved path is what the CLI gets.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+from ..errors import UsageError
+from ..option_kinds import uuid as checked_uuid
+from ..option_rules import check_name
+from ..options import Options, names_of
+from .envelope import SESSION_CREATE_FAILED, Refused, Request, shown
+
+__all__ = ["HookWish", "Plan", "Policy", "ToolWish", "camel_keys", "check_updates", "plan_of"]
+
+# The documented names that settings have otherwise.
+RENAMED = {"additional_directories": "add_dirs", "output_format": "returns"}
+# Settings that are functions, or the business of whoever runs the backend.
+NOT_HERE = (
+    *("permissions", "permission_timeout", "post", "transport", "record", "name", "returns"),
+    *("raise_handler_errors", "dialect", "cwd"),
+)
+# Settings by which a front end could run, or read, anything.
+NEEDS_TRUST = ("cli", "env", "extra_args", "settings", "plugins")
+BYPASS = "bypassPermissions"
+HOOK_KEYS = ("matcher", "timeout", "on_failure", "id")
+TOOL_KEYS = ("name", "description", "input_schema", "ask")
+ADVICE = "Start the backend with --trust-client if the front end may do that."
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """
+    What front ends may do.
+
+    Attributes:
+        trusted: Everything.
+        folders: Where sessions may work, resolved; nowhere given: anywhere.
+        cli: The CLI of sessions that name none; None: the one that is found.
+
+    """
+
+    trusted: bool = False
+    folders: Tuple[str, ...] = ()
+    cli: Any = None
+
+    def require_trust(self, what: str) -> None:
+        """UsageError unless the front end is trusted."""
+        if not self.trusted:
+            raise UsageError(f"{what} is not for every front end. {ADVICE}")
+
+    def folder(self, name: str, path: str) -> str:
+        """*path*, or where it leads to, if sessions may work there."""
+        if not self.folders:
+            return path
+        resolved = os.path.realpath(path)
+        for folder in self.folders:
+            if resolved == folder or resolved.startswith(folder.rstrip(os.sep) + os.sep):
+                return resolved
+        raise UsageError(
+            f"{name} is {path!r}, which is outside of the folders of this backend. "
+            f"Choose one inside {', '.join(self.folders)}."
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class HookWish:
+    """A hook of the front end."""
+
+    event: str
+    matcher: Optional[str] = None
+    timeout: Optional[float] = None
+    on_failure: str = "block"
+    id: Optional[str] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ToolWish:
+    """A function of the front end."""
+
+    name: str
+    description: str
+    input_schema: Dict[str, Any]
+    ask: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """
+    A session that is asked for.
+
+    Attributes:
+        prompt: What to ask first, or None.
+        uuid: The uuid of that message, or None.
+        extensions: Whether the front end wants what is not documented.
+        settings: Of the client, by name.
+        hooks, tools: Of the front end.
+
+    """
+
+    prompt: Any
+    uuid: Optional[str]
+    extensions: bool
+    settings: Dict[str, Any]
+    hooks: Tuple[HookWish, ...] = ()
+    tools: Tuple[ToolWish, ...] = ()
+
+
+def plan_of(request: Request, policy: Policy) -> Plan:
+    """
+    The session that a ``session.create`` asks for.
+
+    Raises:
+        Refused: The message has another form, or what it asks for cannot be, or must not.
+
+    """
+    payload = request.payload
+    prompt = payload.get("prompt", "")
+    if prompt is not None and not isinstance(prompt, (str, list)):
+        raise request.invalid("prompt must be a string, or a list of content blocks.")
+    cwd = payload.get("cwd")
+    if cwd is not None and not isinstance(cwd, str):
+        raise request.invalid(f"cwd must be a string, not {shown(cwd)}.")
+    options = payload.get("options")
+    if options is not None and not isinstance(options, dict):
+        raise request.invalid(f"options must be an object, not {shown(options)}.")
+    try:
+        given = dict(options or {})
+        hooks = hooks_of(given.pop("hooks", None))
+        tools = tools_of(given.pop("tools", None))
+        settings = settings_of(given, cwd or None, policy)
+        Options(**settings)
+        uuid = checked_uuid("uuid", payload.get("uuid"))
+    except (UsageError, TypeError) as error:
+        raise Refused(SESSION_CREATE_FAILED, str(error), {"error": type(error).__name__}) from None
+    is_blank = prompt is None or (isinstance(prompt, str) and not prompt.strip())
+    extensions = payload.get("extensions") is True
+    return Plan(None if is_blank else prompt, uuid, extensions, settings, hooks, tools)
+
+
+def settings_of(given: Mapping[str, Any], cwd: Optional[str], policy: Policy) -> Dict[str, Any]:
+    """The settings of the client, checked against *policy*."""
+    settings: Dict[str, Any] = {
+        "include_partial_messages": False,
+        "returns_retries": 0,  # what the CLI says is for the front end to judge
+        "cli": policy.cli,
+        "cwd": policy.folder("cwd", cwd or os.getcwd()) if policy.folders else cwd,
+    }
+    known = [name for name in names_of(Options) if name not in NOT_HERE]
+    for name, value in given.items():
+        if name not in RENAMED:
+            check_name(name, [*known, *RENAMED])
+        if value is None:
+            continue
+        if name in NEEDS_TRUST:
+            policy.require_trust(f"the option {name}")
+        settings[RENAMED.get(name, name)] = TRANSLATED.get(name, as_it_is)(value)
+    check_settings(settings, policy)
+    return settings
+
+
+def check_settings(settings: Dict[str, Any], policy: Policy) -> None:
+    """Refuse values that are not for every front end; resolve folders."""
+    if settings.get("permission_mode") == BYPASS:
+        policy.require_trust(f"the permission mode {BYPASS}")
+    if isinstance(settings.get("mcp_servers"), str):
+        policy.require_trust("a file of MCP servers")
+    prompt = settings.get("system_prompt")
+    if isinstance(prompt, dict) and prompt.get("type") == "file":
+        policy.require_trust("a file as the system prompt")
+    folders = settings.get("add_dirs")
+    if policy.folders and isinstance(folders, list):
+        base = settings["cwd"]
+        settings["add_dirs"] = [
+            policy.folder("additional_directories", os.path.join(base, str(each)))
+            for each in folders
+        ]
+
+
+def check_updates(updates: Any, policy: Policy) -> List[Mapping[str, Any]]:
+    """Permission updates that come with a yes: they must not do what options may not."""
+    if not isinstance(updates, list) or not all(isinstance(each, dict) for each in updates):
+        raise UsageError("updated_permissions must be a list of objects, such as suggestions.")
+    for each in updates:
+        if each.get("mode") == BYPASS:
+            policy.require_trust(f"the permission mode {BYPASS}")
+        folders = each.get("directories")
+        if policy.folders and isinstance(folders, list):
+            for folder in folders:
+                policy.folder("updated_permissions", str(folder))
+    return updates
+
+
+def hooks_of(value: Any) -> Tuple[HookWish, ...]:
+    """The hooks of ``options.hooks``: ``{event: [{"matcher": ...}, ...]}``."""
+    if value is None:
+        return ()
+    if not isinstance(value, dict):
+        raise UsageError(f"hooks must be an object, {{event: [config]}}; not {shown(value)}")
+    wishes = []
+    for event, configs in value.items():
+        if not isinstance(configs, list):
+            raise UsageError(f"hooks[{event!r}] must be a list of configs, not {shown(configs)}")
+        for config in configs:
+            wishes.append(HookWish(event, **checked_keys(f"hooks[{event!r}]", config, HOOK_KEYS)))
+            identifier = wishes[-1].id
+            if identifier is not None and not isinstance(identifier, str):
+                raise UsageError(f"the id of a hook must be a string, not {shown(identifier)}")
+    return tuple(wishes)
+
+
+def tools_of(value: Any) -> Tuple[ToolWish, ...]:
+    """The functions of ``options.tools``."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise UsageError(f"tools must be a list of objects, not {shown(value)}")
+    wishes = []
+    for item in value:
+        fields = {"description": "", **checked_keys("tools", item, TOOL_KEYS)}
+        fields.setdefault("input_schema", {"type": "object", "properties": {}})
+        if not isinstance(fields.get("name"), str) or not isinstance(fields["description"], str):
+            raise UsageError(f"each of tools needs a name, a string; not {shown(item)}")
+        if not isinstance(fields["input_schema"], dict):
+            raise UsageError(f"the input_schema of {fields['name']} must be an object")
+        wishes.append(ToolWish(**{**fields, "ask": fields.get("ask") is True}))
+    return tuple(wishes)
+
+
+def checked_keys(where: str, value: Any, known: Tuple[str, ...]) -> Dict[str, Any]:
+    """The fields of an object that are set, all of them known."""
+    if not isinstance(value, dict):
+        raise UsageError(f"each item of {where} must be an object, not {shown(value)}")
+    for key in value:
+        if key not in known:
+            raise UsageError(f"{where} knows no {key!r}. Write one of {', '.join(known)}.")
+    return {key: item for key, item in value.items() if item is not None}
+
+
+def schema_of(value: Any) -> Any:
+    """The JSON Schema of an ``output_format``."""
+    if not isinstance(value, dict) or not isinstance(value.get("schema"), dict):
+        raise UsageError(
+            'output_format must be {"type": "json_schema", "schema": {...}}, '
+            f"not {shown(value)}"
+        )
+    return value["schema"]
+
+
+def camel_keys(value: Any) -> Any:
+    """*value* with all keys of objects in camelCase, as the CLI has them in its settings."""
+    if isinstance(value, dict):
+        return {camel(key): camel_keys(item) for key, item in value.items()}
+    return [camel_keys(item) for item in value] if isinstance(value, list) else value
+
+
+def camel(name: str) -> str:
+    """``allow_local_binding`` as ``allowLocalBinding``."""
+    return re.sub(r"(?<=[a-z0-9])_([a-z])", lambda found: found.group(1).upper(), name)
+
+
+def as_it_is(value: Any) -> Any:
+    """Most values."""
+    return value
+
+
+TRANSLATED: Dict[str, Callable[[Any], Any]] = {
+    "output_format": schema_of,
+    "sandbox": camel_keys,
+}

@@ -1,0 +1,331 @@
+"""
+The backend: lines of a front end in, sessions with a CLI each, lines out.
+
+::
+
+    stdin -> [server] -> sessions -> clients -> CLIs
+    stdout <- output <---+
+
+One thread reads and never waits for anything else: what may take time is done by the
+threads of a pool, for each session in the order in which it was asked for. Whatever a
+line is, it is answered, and the next one is read. The end of the input, and signals that
+ask to end, close all CLIs in peace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from logging import DEBUG
+from queue import Empty, SimpleQueue
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence
+
+from ..errors import ClaudeError, UsageError
+from ..log import logger, shortened
+from ..protocol.lines import LineSplitter
+from ..runtime.responders import Responders
+from ..runtime.timers import Timers
+from ..runtime.waiting import SLICE, Deadline
+from .envelope import (
+    CALLBACK_NOT_FOUND,
+    DEFAULT_CALLBACK_TIMEOUT,
+    DEFAULT_MAX_SESSIONS,
+    INVALID_MESSAGE,
+    SDK_ERROR,
+    SESSION_CREATE_FAILED,
+    SESSION_NOT_FOUND,
+    Refused,
+    Request,
+    encode_envelope,
+    read_request,
+)
+from .options import Policy, plan_of
+from .output import SESSION_BOUND, Output
+from .sessions import Session, details_of
+
+__all__ = ["Server", "main", "serve"]
+
+ONE_READ = 1024 * 1024
+# Longer than a client takes to close.
+CLOSING = 15.0
+# For a front end that still reads what was said last.
+LAST_WORDS = 5.0
+
+
+class Server:
+    """
+    See the module.
+
+    Args:
+        read: Returns the next bytes of the front end, b"" at the end.
+        write: Writes all it is given; raises OSError if nobody reads.
+
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], bytes],
+        write: Callable[[bytes], None],
+        policy: Optional[Policy] = None,
+        max_sessions: int = DEFAULT_MAX_SESSIONS,
+        callback_timeout: float = DEFAULT_CALLBACK_TIMEOUT,
+        bound: int = SESSION_BOUND,
+    ) -> None:
+        self._read = read
+        self.policy = policy or Policy()
+        self.callback_timeout = callback_timeout
+        self._max_sessions = max_sessions
+        self._pool = Responders("bridge")
+        self._readers = Responders("bridge-input")
+        self._writers = Responders("bridge-output")
+        self.timers = Timers("bridge")
+        # Something is put here when it is time to end. Signal handlers may use it.
+        self._ending: SimpleQueue[str] = SimpleQueue()
+        self.output = Output(write, lambda: self.stop("the front end reads no more"), bound)
+        # Guards the two below.
+        self._lock = threading.Lock()
+        self._sessions: Dict[str, Session] = {}
+        self._closing = False
+        self._handlers: Dict[str, Callable[[Request], None]] = {
+            "session.create": self._create,
+            "session.send": lambda request: self._session_of(request).send(request),
+            "session.interrupt": lambda request: self._session_of(request).interrupt(request),
+            "session.kill": self._kill,
+            "callback.response": self._respond,
+            "query.call": lambda request: self._session_of(request).call(request),
+        }
+
+    # Its life.
+
+    def serve(self) -> None:
+        """Serve until the input ends, or :meth:`stop` is called; then end everything."""
+        self._writers.run(self.output.write_all)
+        self._readers.run(self._read_all)
+        while True:
+            with contextlib.suppress(Empty):
+                logger.info("= the bridge ends: %s", self._ending.get(timeout=SLICE))
+                break
+        self.close()
+
+    def stop(self, reason: str) -> None:
+        """Let :meth:`serve` come to its end. Takes no lock: for signal handlers."""
+        self._ending.put(reason)
+
+    def close(self) -> None:
+        """End all sessions, and write what is still to be written."""
+        with self._lock:
+            self._closing = True
+            sessions = list(self._sessions.values())
+            self._sessions.clear()
+        for session in sessions:
+            self.run(lambda session=session: self._close_session(session))  # type: ignore[misc]
+        # What was asked for before is answered, too: everything waits for a CLI, if for
+        # anything, and those are being closed.
+        join(self._pool.stop(), CLOSING)
+        self.output.flush(LAST_WORDS)
+        self.output.end()
+        # A write may never come back: then the process ends without it. So may the thread
+        # that reads, for which nobody waits.
+        self._readers.stop()
+        join([*self._writers.stop(), self.timers.stop()], LAST_WORDS / 5)
+
+    def run(self, task: Callable[[], None]) -> None:
+        """Run *task* on a thread of the pool."""
+        self._pool.run(task)
+
+    # What goes out.
+
+    def line(
+        self, kind: str, payload: Mapping[str, Any], id: Optional[str], session_id: Optional[str]
+    ) -> bytes:
+        """A message for the front end."""
+        line = encode_envelope(kind, payload, id=id, session_id=session_id)
+        if logger.isEnabledFor(DEBUG):
+            logger.debug("> %s", shortened(line))
+        return line
+
+    def error(
+        self,
+        code: str,
+        text: str,
+        id: Optional[str] = None,
+        session_id: Optional[str] = None,
+        details: Optional[Mapping[str, Any]] = None,
+    ) -> None:
+        """Tell the front end what went wrong."""
+        payload: Dict[str, Any] = {"code": code, "message": text}
+        if details:
+            payload["details"] = details
+        self.output.put(self.line("error", payload, id, session_id))
+
+    # What comes in.
+
+    def _read_all(self) -> None:
+        splitter = LineSplitter()
+        reason = "its input ended"
+        try:
+            while True:
+                chunk = self._read()
+                for line in splitter.feed(chunk) if chunk else splitter.end():
+                    self.receive(line)
+                if not chunk:
+                    return
+        except OSError as error:
+            reason = f"its input cannot be read: {error}"
+        finally:
+            self.stop(reason)
+
+    def receive(self, line: bytes) -> None:
+        """Follow one line, or tell why not."""
+        if logger.isEnabledFor(DEBUG):
+            logger.debug("< %s", shortened(line))
+        try:
+            request = read_request(line)
+        except Refused as refused:
+            self.error(refused.code, refused.text, details=refused.details, **refused.about)
+            return
+        try:
+            self._handlers[request.type](request)
+        except Refused as refused:
+            code, details = refused.code, refused.details
+            self.error(code, refused.text, request.id, request.session_id, details)
+        except Exception as error:  # a message nobody foresaw must not end the others' sessions
+            logger.exception("! %s failed", request.type)
+            text = f"{request.type} failed: {type(error).__name__}: {error}"
+            self.error(SDK_ERROR, text, request.id, request.session_id, details_of(error))
+
+    def _session_of(self, request: Request) -> Session:
+        with self._lock:
+            session = self._sessions.get(request.session_id or "")
+        if session is None:
+            text = f"there is no session {request.session_id}. Create one with session.create."
+            raise Refused(SESSION_NOT_FOUND, text)
+        return session
+
+    def _create(self, request: Request) -> None:
+        plan = plan_of(request, self.policy)
+        try:
+            session = Session(self, plan)
+        except (UsageError, TypeError) as error:
+            details = details_of(error)
+            raise Refused(SESSION_CREATE_FAILED, str(error), details) from None
+        with self._lock:
+            count = len(self._sessions)
+            is_full = count >= self._max_sessions or self._closing
+            if not is_full:
+                self._sessions[session.id] = session
+        if is_full:
+            text = f"there are {count} sessions, which is all there may be. Kill one first."
+            raise Refused(SESSION_CREATE_FAILED, text)
+        self.run(lambda: self._start(session, request))
+
+    def _start(self, session: Session, request: Request) -> None:
+        try:
+            session.start(request.id)
+        except Exception as error:
+            with self._lock:
+                self._sessions.pop(session.id, None)
+            if not isinstance(error, (ClaudeError, OSError)):
+                logger.exception("! a session could not be created")
+            self.error(SESSION_CREATE_FAILED, str(error), request.id, None, details_of(error))
+            session.close()
+
+    def _kill(self, request: Request) -> None:
+        session = self._session_of(request)
+        with self._lock:
+            self._sessions.pop(session.id, None)
+
+        def kill() -> None:
+            self._close_session(session)
+            self.output.put(self.line("session.killed", {}, request.id, session.id))
+
+        self.run(kill)
+
+    def _close_session(self, session: Session) -> None:
+        try:
+            session.close()
+        except Exception:
+            logger.exception("! a session did not close well")
+
+    def _respond(self, request: Request) -> None:
+        if request.id is None:
+            raise Refused(INVALID_MESSAGE, "callback.response: id is missing.")
+        if request.session_id is not None:
+            sessions = [self._session_of(request)]
+        else:
+            with self._lock:
+                sessions = list(self._sessions.values())
+        if not any(session.respond(request) for session in sessions):
+            text = f"there is no open callback {request.id}: it was answered, or its time is up."
+            raise Refused(CALLBACK_NOT_FOUND, text)
+
+
+def serve(
+    source: int = 0,
+    sink: int = 1,
+    *,
+    cli: Any = None,
+    allow_cwd: Sequence[str] = (),
+    max_sessions: int = DEFAULT_MAX_SESSIONS,
+    trust_client: bool = False,
+    callback_timeout: float = DEFAULT_CALLBACK_TIMEOUT,
+    handle_signals: bool = False,
+) -> None:
+    """
+    Serve a front end until it closes its end.
+
+    Args:
+        source, sink: The descriptors to read from and to write to.
+        cli: The CLI of all sessions; None: the one that is found.
+        allow_cwd: The folders in which sessions may work; none: anywhere.
+        max_sessions: How many there may be at once.
+        trust_client: Let the front end choose programs and variables, and switch
+            permissions off.
+        callback_timeout: How many seconds the front end may take for an answer.
+        handle_signals: End in peace at SIGTERM, SIGINT and SIGHUP; on the main thread only.
+
+    """
+    folders = []
+    for folder in allow_cwd:
+        if not os.path.isdir(folder):
+            raise UsageError(f"there is no folder {folder!r} in which sessions could work.")
+        folders.append(os.path.realpath(folder))
+
+    def write(data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(sink, view) :]
+
+    policy = Policy(trust_client, tuple(folders), cli)
+    server = Server(
+        lambda: os.read(source, ONE_READ), write, policy, max_sessions, callback_timeout
+    )
+    if handle_signals:
+        stop_at_signals(server.stop)
+    server.serve()
+
+
+def join(threads: Sequence[Optional[threading.Thread]], timeout: float) -> None:
+    """Wait for threads, together no longer than *timeout* seconds."""
+    deadline = Deadline(timeout)
+    for thread in threads:
+        if thread is not None:
+            thread.join(deadline.left())
+
+
+def stop_at_signals(stop: Callable[[str], None]) -> None:
+    """Have *stop* called when the process is asked to end."""
+    import signal
+
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has not all of them
+        if number is not None:
+            signal.signal(number, lambda *_, name=name: stop(name))
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """``python -m claude_sync.bridge``; see :mod:`.command`."""
+    from .command import main as run
+
+    return run(argv)

@@ -1,0 +1,351 @@
+"""
+One session of the backend: a client, and what the front end hears of it.
+
+::
+
+    front end -> server -> [session] -> client -> CLI
+
+What the CLI says goes out as it comes. Permissions, hooks and functions of the front end
+are callbacks: requests that go out and whose answers come back, some time, or never.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Optional, Set
+
+from ..client import Client
+from ..errors import ClaudeError, ClientClosed, TurnError, UsageError
+from ..option_kinds import uuid as checked_uuid
+from ..permissions import LATER
+from ..prompts import user_message
+from ..runtime.engine import new_uuid
+from .callbacks import Callback, Callbacks, HookCallback, PermissionCallback, ToolCallback
+from .envelope import (
+    CALLBACK_NOT_FOUND,
+    CALLBACK_TIMEOUT,
+    QUERY_METHOD_FAILED,
+    SDK_ERROR,
+    SESSION_NOT_FOUND,
+    Refused,
+    Request,
+)
+from .functions import FrontEndTool
+from .queries import IN_ORDER, bound_query
+
+if TYPE_CHECKING:
+    from ..answers import Turn
+    from .options import HookWish, Plan, ToolWish
+    from .server import Server
+
+__all__ = ["Session", "details_of"]
+
+# The client answers for a hook that takes too long; later than this backend does.
+ALLOWANCE = 30.0
+# What of a request for permission a front end is told, beside what is documented.
+MORE_OF_A_PERMISSION = ("decision_reason", "title", "description", "agent_id")
+
+
+class Session:
+    """
+    See the module. The server calls it from the thread that reads, and never waits.
+
+    Attributes:
+        id: The backend's own id of it.
+        client: What talks to the CLI.
+
+    """
+
+    def __init__(self, server: Server, plan: Plan) -> None:
+        self.id = new_uuid()
+        self._server = server
+        self._plan = plan
+        self._callbacks = Callbacks()
+        self._lane = Lane(server.run)
+        # Those that the front end chose so far.
+        self._uuids: Set[str] = set() if plan.uuid is None else {plan.uuid}
+        settings = dict(plan.settings)
+        if is_new_conversation(settings):
+            settings.setdefault("session_id", new_uuid())
+        self.client = Client(
+            **settings,
+            name=f"bridge-{self.id[:8]}",
+            hooks=self._hooks(plan.hooks, server.callback_timeout),
+            tools=[self._tool(wish) for wish in plan.tools],
+            on_message=self._said,
+            on_stream_event=self._said,
+            on_permission=self._asked,
+        )
+
+    # Its life.
+
+    def start(self, id: Optional[str]) -> None:
+        """Start the CLI, tell that the session is there, ask the first question."""
+        self.client.start()
+        created: Dict[str, Any] = {"sdk_session_id": self.client.session_id}
+        if self._plan.extensions:
+            info = self.client.info
+            created.update(greeting=info.raw, pid=self.client.pid, cli_version=info.cli_version)
+        self._send("session.created", created, id)
+        if self._plan.prompt is not None:
+            self._in_order(id, lambda: self._submit(id, self._plan.prompt, self._plan.uuid))
+
+    def close(self) -> None:
+        """End it for good; waits for that."""
+        self._server.output.release(self.id)
+        try:
+            self.client.close()
+        finally:
+            for callback in self._callbacks.all():
+                self._callbacks.close(callback)
+            self._server.output.forget(self.id)
+
+    # What the front end wants.
+
+    def send(self, request: Request) -> None:
+        """``session.send``."""
+        payload = request.payload
+        message = payload.get("message")
+        if not isinstance(message, (str, list)):
+            raise request.invalid("message must be a string, or a list of content blocks.")
+        try:
+            user_message(message)
+            uuid = checked_uuid("uuid", payload.get("uuid"))
+        except UsageError as error:
+            raise request.invalid(str(error)) from None
+        if uuid in self._uuids:
+            raise request.invalid(f"the uuid {uuid} was used before: the CLI would ignore it.")
+        if payload.get("steer") is True:
+            self._in_order(request.id, lambda: self.client.steer(message))
+        elif payload.get("should_query") is False:
+            self._in_order(request.id, lambda: self.client.add_context(message))
+        else:
+            if uuid is not None:
+                self._uuids.add(uuid)
+            self._in_order(request.id, lambda: self._submit(request.id, message, uuid))
+
+    def interrupt(self, request: Request) -> None:
+        """``session.interrupt``."""
+
+        def interrupt() -> None:
+            self.client.interrupt()
+            self._send("session.interrupted", {}, request.id)
+
+        self._in_order(request.id, interrupt)
+
+    def call(self, request: Request) -> None:
+        """``query.call``."""
+        name, query = bound_query(self.client, request.payload, self._server.policy)
+
+        def call() -> None:
+            try:
+                result = {"success": True, "result": query()}
+            except ClientClosed:
+                raise
+            except UsageError as error:  # it was never sent
+                self._server.error(QUERY_METHOD_FAILED, str(error), request.id, self.id)
+                return
+            except ClaudeError as error:
+                details = details_of(error)
+                result = {"success": False, "error": str(error), "details": details}
+            self._send("query.result", result, request.id)
+
+        if name in IN_ORDER:
+            self._in_order(request.id, call)
+        else:
+            self._server.run(self._guarded(request.id, call))
+
+    def respond(self, request: Request) -> bool:
+        """``callback.response``; whether the callback is one of this session."""
+        callback = self._callbacks.get(request.id)
+        if callback is None:
+            return False
+        try:
+            give = callback.read(request.payload)
+        except UsageError as error:
+            raise request.invalid(str(error)) from None
+        if not self._callbacks.close(callback):
+            raise Refused(CALLBACK_NOT_FOUND, "the time for this answer is up.")
+        self._in_order_of_callbacks(give)
+        return True
+
+    # What the CLI says, and asks.
+
+    def _said(self, message: Any) -> None:
+        line = self._server.line("sdk.message", message.raw, None, self.id)
+        self._server.output.put(line, self.id)
+
+    def _asked(self, request: Any) -> object:
+        payload: Dict[str, Any] = {
+            "callback_type": "can_use_tool",
+            "tool_name": request.tool,
+            "tool_input": request.raw_input,
+            "suggestions": list(request.suggestions),
+        }
+        for name in ("blocked_path", "tool_use_id", *MORE_OF_A_PERMISSION):
+            if request.raw.get(name) is not None:
+                payload[name] = request.raw[name]
+        if self._plan.extensions:
+            payload["request"] = request.raw
+        callback = PermissionCallback(new_uuid(), payload, request, self._server.policy)
+        self._open(callback)
+        request.on_cancel(lambda: self._cancelled(callback))
+        return LATER
+
+    def _hooks(self, wishes: Any, patience: float) -> Dict[str, List[Dict[str, Any]]]:
+        """The hooks of the front end as the client takes them."""
+        hooks: Dict[str, List[Dict[str, Any]]] = {}
+        for wish in wishes:
+            # A hook's own time may be shorter than what any callback has, not longer.
+            seconds = patience if wish.timeout is None else min(wish.timeout, patience)
+            group = {
+                "matcher": wish.matcher,
+                "hooks": [self._hook(wish, seconds)],
+                "timeout": seconds + ALLOWANCE,
+                "on_failure": wish.on_failure,
+            }
+            hooks.setdefault(wish.event, []).append(group)
+        return hooks
+
+    def _hook(self, wish: HookWish, patience: float) -> Callable[[Any], Any]:
+        def front_end_hook(event: Any) -> Any:
+            payload: Dict[str, Any] = {
+                "callback_type": "hook",
+                "hook_event": wish.event,
+                "hook_input": event.raw,
+            }
+            if event.tool_use_id is not None:
+                payload["tool_use_id"] = event.tool_use_id
+            if wish.id is not None:
+                payload["hook_id"] = wish.id
+            callback = HookCallback(new_uuid(), payload, event.cancelled, wish.event)
+            return self._answer_to(callback, patience)
+
+        return front_end_hook
+
+    def _tool(self, wish: ToolWish) -> FrontEndTool:
+        def call(arguments: Mapping[str, Any], context: Any) -> Optional[Dict[str, Any]]:
+            payload = {
+                "callback_type": "tool",
+                "tool_name": wish.name,
+                "tool_input": arguments,
+                "tool_use_id": context.tool_use_id,
+            }
+            callback = ToolCallback(new_uuid(), payload, context.cancelled)
+            return self._answer_to(callback, self._server.callback_timeout)
+
+        return FrontEndTool(wish, call)
+
+    # How it does that.
+
+    def _answer_to(self, callback: Any, patience: float) -> Optional[Dict[str, Any]]:
+        """Ask the front end and wait for its answer; None if it is no longer wanted."""
+        self._open(callback, patience)
+        answer: Optional[Dict[str, Any]] = callback.wait()
+        if answer is None:
+            self._cancelled(callback)
+        return answer
+
+    def _open(self, callback: Callback, patience: Optional[float] = None) -> None:
+        """Ask the front end; its time runs from now on."""
+        self._callbacks.add(callback)
+        seconds = self._server.callback_timeout if patience is None else patience
+        callback.timer = self._server.timers.after(
+            seconds, lambda: self._server.run(lambda: self._expired(callback, seconds))
+        )
+        line = self._server.line("callback.request", callback.payload, callback.id, self.id)
+        self._server.output.put(line)
+
+    def _expired(self, callback: Callback, seconds: float) -> None:
+        if not self._callbacks.close(callback):
+            return
+        callback.expire()
+        what = callback.payload["callback_type"]
+        text = f"no answer to this callback ({what}) came within {seconds:g} s."
+        self._server.error(CALLBACK_TIMEOUT, text, callback.id, self.id)
+
+    def _cancelled(self, callback: Callback) -> None:
+        if self._callbacks.close(callback) and self._plan.extensions:
+            self._send("callback.cancelled", {}, callback.id)
+
+    def _submit(self, id: Optional[str], prompt: Any, uuid: Optional[str]) -> None:
+        turn = self.client._turn(prompt, False, None, None, True, None)
+        turn.add_done_callback(lambda _: self._turn_ended(id, turn))
+        self.client._engine.submit(turn, user_message(prompt), uuid=uuid)
+
+    def _turn_ended(self, id: Optional[str], turn: Turn) -> None:
+        """Tell of an end that the CLI has not told of."""
+        error = None if turn.cancelled() else turn.exception(0)
+        told = isinstance(error, TurnError) and error.result is not None
+        if error is not None and not told and not isinstance(error, ClientClosed):
+            self._server.error(SDK_ERROR, str(error), id, self.id, details_of(error))
+
+    def _in_order(self, id: Optional[str], task: Callable[[], None]) -> None:
+        self._lane.run(self._guarded(id, task))
+
+    def _in_order_of_callbacks(self, give: Callable[[], None]) -> None:
+        # Not behind messages: one that waits may wait for this answer.
+        self._server.run(self._guarded(None, give))
+
+    def _guarded(self, id: Optional[str], task: Callable[[], None]) -> Callable[[], None]:
+        """*task*, whose failure the front end is told."""
+
+        def run() -> None:
+            try:
+                task()
+            except ClientClosed:
+                text = f"the session {self.id} has ended. Create another one."
+                self._server.error(SESSION_NOT_FOUND, text, id, self.id)
+            except Exception as error:
+                self._server.error(SDK_ERROR, str(error), id, self.id, details_of(error))
+
+        return run
+
+    def _send(self, kind: str, payload: Mapping[str, Any], id: Optional[str]) -> None:
+        self._server.output.put(self._server.line(kind, payload, id, self.id))
+
+
+class Lane:
+    """Tasks that run one after the other, on whichever threads *run* has."""
+
+    def __init__(self, run: Callable[[Callable[[], None]], None]) -> None:
+        self._run = run
+        self._lock = threading.Lock()  # guards the two below
+        self._tasks: Deque[Callable[[], None]] = deque()
+        self._busy = False
+
+    def run(self, task: Callable[[], None]) -> None:
+        """Run *task* after those that came before; it must not raise."""
+        with self._lock:
+            self._tasks.append(task)
+            if self._busy:
+                return
+            self._busy = True
+        self._run(self._work)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._tasks:
+                    self._busy = False
+                    return
+                task = self._tasks.popleft()
+            task()
+
+
+def is_new_conversation(settings: Mapping[str, Any]) -> bool:
+    """Whether the CLI can be told the id of the conversation: it is neither old nor a copy."""
+    return not (settings.get("resume") or settings.get("continue_conversation"))
+
+
+def details_of(error: BaseException) -> Dict[str, Any]:
+    """What a program may want to know of an error."""
+    details: Dict[str, Any] = {"error": type(error).__name__}
+    for name in ("exit_code", "stderr_tail", "code"):
+        value = getattr(error, name, None)
+        if value:
+            details[name] = list(value) if isinstance(value, tuple) else value
+    if getattr(error, "exit_code", None) == 0:
+        details["exit_code"] = 0
+    return details

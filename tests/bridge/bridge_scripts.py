@@ -1,0 +1,128 @@
+"""What the CLIs of sessions do: scripts that a stand-in process plays."""
+
+import json
+import os
+
+ODD = (
+    b'{"zeta":1,"type":"odd","alpha":{"y":[1.5,1e-7,12345678901234567890],"x":null},'
+    b'"m":"\\u2028\\ud83d"}'
+)
+
+
+def speaks_oddly(cli):
+    """Say something that no release knows, with its keys in an odd order."""
+    cli.accept()
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    cli.print_raw(ODD + b"\n")
+    cli.end_turn(user, "done")
+    cli.expect_end()
+
+
+def asks_with_everything(cli):
+    """Ask for permission as new CLIs do; end the turn with what was answered."""
+    cli.accept()
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    request = cli.ask_permission(
+        "Write",
+        {"file_path": "/etc/passwd"},
+        blocked_path="/etc",
+        decision_reason="outside",
+        permission_suggestions=[
+            {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+        ],
+    )
+    cli.end_turn(user, json.dumps(cli.expect_reply(request)))
+    cli.expect_end()
+
+
+def dies_once(cli):
+    """Die in the first turn; a CLI that is resumed answers."""
+    cli.accept()
+    if not any(word.startswith("--resume") for word in cli.argv):
+        cli.begin_turn(cli.expect("user"))
+        cli.print_error("fatal: out of luck")
+        cli.exit(3)
+    while True:
+        message = cli.receive()
+        if message["type"] == "control_request":
+            cli.reply(message)
+        else:
+            cli.answer("resumed", to=message)
+
+
+def does_not_start(cli):
+    """Refuse to start."""
+    cli.print_error("error: unknown option")
+    cli.exit(2)
+
+
+def calls_hooks(cli):
+    """Call the hook of that number; end the turn with what it answered."""
+    greeting = cli.accept()
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    request = cli.call_hook(
+        cli.settings.get("hook", "hook_0"),
+        "PreToolUse",
+        {"tool_name": "Bash", "tool_input": {"command": "ls"}},
+        tool_use_id="toolu_7",
+    )
+    if cli.settings.get("cancel"):
+        cli.reply(cli.expect("control_request", subtype="interrupt"))
+        cli.cancel(request)
+        cli.end_interrupted(user)
+    else:
+        answered = {"hooks": greeting["request"]["hooks"], "reply": cli.expect_reply(request)}
+        cli.end_turn(user, json.dumps(answered))
+    cli.expect_end()
+
+
+def tells_how_it_was_started(cli):
+    """End every turn with the command line, the folder, the variables and the greeting."""
+    greeting = cli.accept()
+    while True:
+        message = cli.receive()
+        if message["type"] != "user":
+            cli.reply(message)
+            continue
+        files = {}
+        for word in cli.argv:
+            path = word.partition("=")[2] or word
+            if os.path.isfile(path) and path.endswith(".json"):
+                with open(path) as file:
+                    files[word.partition("=")[0]] = json.load(file)
+        told = {
+            "argv": list(cli.argv),
+            "cwd": os.getcwd(),
+            "env": dict(cli.environ),
+            "greeting": greeting["request"],
+            "files": files,
+        }
+        cli.answer(json.dumps(told), to=message)
+
+
+def floods(cli):
+    """Say a lot, and note in its folder how much of it was taken."""
+    cli.accept()
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    line = json.dumps({"type": "flood", "text": "x" * 10_000}).encode() + b"\n"
+    for number in range(cli.settings["lines"]):
+        cli.print_raw(line)
+        with open("noted", "w") as noted:
+            noted.write(str(number + 1))
+    cli.end_turn(user, "all said")
+    cli.expect_end()
+
+
+def refuses_controls(cli):
+    """Refuse every request that comes after the greeting."""
+    cli.accept()
+    while True:
+        message = cli.receive()
+        if message["type"] == "control_request":
+            cli.refuse(message, "not today", "too_busy")
+        else:
+            cli.answer("ok", to=message)

@@ -1,0 +1,274 @@
+"""Both sides of the bridge: clients, the backend of this library, and a CLI behind it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import bridge_scripts as scripts
+import pytest
+from bridge_clients import PATIENCE, own_bridge, traffic_is_valid
+
+import claude_sync
+from claude_sync import CliDidNotStart, CliExited, TurnInterrupted, UnsupportedByCli
+from claude_sync.testing import StandIn
+
+ECHO = StandIn().command
+
+
+@pytest.fixture(scope="module")
+def shared_bridge():
+    """One backend for all tests of this file that do not end it; all that is said is valid."""
+    with pytest.MonkeyPatch.context() as patch, traffic_is_valid(patch), own_bridge() as bridge:
+        yield bridge
+
+
+@pytest.fixture
+def client_of(shared_bridge):
+    """Make clients whose CLI is the echo, or a script."""
+    clients = []
+
+    def make(script=None, **options):
+        command = ECHO if script is None else StandIn(script).command
+        clients.append(shared_bridge.client(cli=command, **options))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def client(client_of):
+    """One with the echo."""
+    return client_of()
+
+
+@pytest.fixture(autouse=True)
+def nothing_outlives_its_test():
+    """The backend is shared: what a test leaves behind is looked for after the file."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_outlives_the_file():
+    """Every thread that the tests started has ended."""
+    before = set(threading.enumerate())
+    yield
+    left = [
+        thread
+        for thread in threading.enumerate()
+        if thread not in before and not thread.name.startswith("pytest_timeout")
+    ]
+    for thread in left:
+        thread.join(5)
+    assert not [thread.name for thread in left if thread.is_alive()]
+
+
+def test_text_comes_while_it_is_written(client):
+    """Every piece once, as without a bridge."""
+    pieces = []
+    client.on_text(pieces.append)
+    answer = client.ask("[[deltas 200]]", timeout=PATIENCE)
+    assert "".join(pieces) == answer
+    with client.stream("one two three", timeout=PATIENCE) as turn:
+        assert "".join(turn) == "echo: one two three"
+
+
+def test_the_cli_is_known(client):
+    """Its greeting comes as it is."""
+    client.start(PATIENCE)
+    assert client.info.cli_version == "2.1.325"
+    assert client.supported_models()
+
+
+def test_a_large_answer(client):
+    """A line of many megabytes comes through both pipes."""
+    assert len(client.ask("[[size 8000000]]", timeout=PATIENCE)) >= 8_000_000
+
+
+def test_functions_of_this_program_are_called(client_of):
+    """Claude's call comes here, and what it returns goes back; a failure as one."""
+    where = []
+
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        where.append(os.getpid())
+        return a + b
+
+    def fail() -> None:
+        """Fail."""
+        raise RuntimeError("out of order")
+
+    client = client_of(tools=[add, fail])
+    prompt = '[[tool mcp__claude_sync__add {"a": 1, "b": 2}]]'
+    assert client.ask(prompt, timeout=PATIENCE) == "mcp__claude_sync__add: 3"
+    assert where == [os.getpid()]
+    assert "out of order" in client.ask("[[tool mcp__claude_sync__fail {}]]", timeout=PATIENCE)
+
+
+def test_permissions(client_of):
+    """They are asked for with everything the CLI said, and decided here."""
+    client = client_of(scripts.asks_with_everything)
+    requests = []
+
+    @client.on_permission
+    def decide(request):
+        requests.append(request)
+        return request.allow({"file_path": "/tmp/x"}, permissions=request.suggestions)
+
+    answer = client.ask("go", timeout=PATIENCE)
+    (request,) = requests
+    assert (request.tool, request.blocked_path, request.reason) == ("Write", "/etc", "outside")
+    assert "/tmp/x" in answer
+    assert "acceptEdits" in answer
+
+
+def test_hooks(client):
+    """A hook of this program blocks a tool of the CLI there."""
+    called = []
+
+    @client.on_hook("PreToolUse", matcher="Bash")
+    def no_shell(event):
+        called.append(event.tool_input)
+        return claude_sync.hooks.block("not here")
+
+    @client.on_hook("PreToolUse", matcher="Read")
+    def other(event):
+        raise AssertionError("not for this tool")
+
+    answer = client.ask('[[tool Bash {"command": "ls"}]]', timeout=PATIENCE)
+    assert "not here" in answer
+    assert called == [{"command": "ls"}]
+
+
+def test_a_no_that_ends_the_turn(client):
+    """deny(interrupt=True) ends it there."""
+    client.on_permission(lambda request: request.deny("no", interrupt=True))
+    with pytest.raises(TurnInterrupted):
+        client.ask('[[tool Bash {"command": "ls"}]]', timeout=PATIENCE)
+    assert client.ask("next", timeout=PATIENCE) == "echo: next"
+
+
+def test_a_permission_that_is_withdrawn(client):
+    """An interrupt reaches whoever thinks about it."""
+    asked = threading.Event()
+    requests = []
+
+    @client.on_permission
+    def later(request):
+        requests.append(request)
+        asked.set()
+        return claude_sync.LATER
+
+    turn = client.submit('[[tool Bash {"command": "ls"}]]')
+    assert asked.wait(PATIENCE)
+    client.interrupt()
+    assert requests[0].cancelled.wait(PATIENCE)
+    with pytest.raises(TurnInterrupted):
+        turn.result(PATIENCE)
+
+
+def test_control_methods(client):
+    """They are the CLI's own replies."""
+    assert client.set_permission_mode("plan").mode == "plan"
+    assert client.set_model("opus").model == "opus"
+    assert client.side_question("what?").text == "echo: what?"
+    assert client.usage_report().cost_usd == 0
+    with pytest.raises(claude_sync.ControlError) as caught:
+        client.control("nonsense")
+    assert caught.value.code == "unsupported_request"
+
+
+def test_an_old_cli_lacks_the_same(shared_bridge):
+    """What it does not know is told as without a bridge."""
+    command = StandIn(style="old", version="2.0.30").command
+    with shared_bridge.client(cli=command) as client:
+        assert client.ask("hi", timeout=PATIENCE) == "echo: hi"
+        with pytest.raises(UnsupportedByCli):
+            client.get_settings()
+        with pytest.raises(UnsupportedByCli):
+            client.add_context("more")
+
+
+def test_context_and_steering(client):
+    """Both find their way, and the next question its own answer."""
+    client.ask("hi", timeout=PATIENCE)
+    client.add_context("remember this")
+    assert client.ask("next", timeout=PATIENCE) == "echo: next"
+    turn = client.submit("[[sleep 0.5]] slow")
+    client.steer("and more")
+    assert "slow" in turn.result(PATIENCE)
+    assert client.ask("last", timeout=PATIENCE) == "echo: last"
+
+
+def test_a_turn_of_the_clis_own_is_nobodys_answer(client):
+    """A background agent reports; the next question has its own answer."""
+    client.ask("[[background 0.2]] begin", timeout=PATIENCE)
+    client.wait_idle(PATIENCE)
+    assert client.ask("next", timeout=PATIENCE) == "echo: next"
+
+
+def test_timeouts_and_interrupts(client):
+    """A late turn is interrupted, and the session goes on."""
+    client.ask("hi", timeout=PATIENCE)
+    with pytest.raises(claude_sync.AskTimeout):
+        client.ask("[[sleep 60]]", timeout=0.3)
+    turn = client.submit("[[sleep 60]]")
+    turn.cancel()
+    with pytest.raises(TurnInterrupted):
+        turn.result(PATIENCE)
+    assert client.ask("next", timeout=PATIENCE) == "echo: next"
+
+
+def test_answers_of_a_form(client):
+    """The CLI is started again for it, there."""
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    assert client.ask("hi", timeout=PATIENCE) == "echo: hi"
+    assert client.ask("data", returns=schema, timeout=PATIENCE).data == {"a": 1}
+    assert client.ask("plain", timeout=PATIENCE) == "echo: plain"
+
+
+def test_a_cli_that_dies_is_resumed(client_of):
+    """Exit code and last words are told; the next question goes on with the conversation."""
+    client = client_of(scripts.dies_once)
+    with pytest.raises(CliExited, match="out of luck") as caught:
+        client.ask("go", timeout=PATIENCE)
+    assert caught.value.exit_code == 3
+    assert client.ask("go on", timeout=PATIENCE) == "resumed"
+
+
+def test_a_cli_that_does_not_start(client_of):
+    """Its words are in the error."""
+    client = client_of(scripts.does_not_start)
+    with pytest.raises(CliDidNotStart, match="unknown option"):
+        client.ask("hi", timeout=PATIENCE)
+
+
+def test_many_clients_at_once(client_of):
+    """Each gets its own answer."""
+    clients = [client_of() for _ in range(8)]
+    turns = [client.submit(f"I am {number}") for number, client in enumerate(clients)]
+    said = [turn.result(2 * PATIENCE) for turn in turns]
+    assert said == [f"echo: I am {number}" for number in range(8)]
+
+
+def test_what_the_backend_does_not_allow_is_told():
+    """A backend that trusts nobody refuses, and says how it would not."""
+    refused = pytest.raises(CliDidNotStart, match="--trust-client")
+    with claude_sync.bridge.Bridge() as bridge, bridge.client(cli=ECHO) as client, refused:
+        client.ask("hi", timeout=PATIENCE)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
+def test_a_killed_backend_fails_all_at_once():
+    """Everybody who waits hears why."""
+    with own_bridge() as bridge:
+        clients = [bridge.client(cli=ECHO) for _ in range(3)]
+        for client in clients:
+            client.ask("hi", timeout=PATIENCE)
+        turns = [client.submit("[[sleep 60]]") for client in clients]
+        os.kill(bridge.pid, signal.SIGKILL)
+        for turn in turns:
+            with pytest.raises(CliExited, match=r"backend of the bridge has ended.*SIGKILL"):
+                turn.result(PATIENCE)

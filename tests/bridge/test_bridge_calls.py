@@ -1,0 +1,87 @@
+"""Requests as calls: the document's words, the backend's own, and none."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from claude_sync.bridge.calls import METHODS, call_of, reply_body, reply_code, reply_text
+from claude_sync.control_methods import SUBTYPES, ControlMethods
+
+
+@pytest.mark.parametrize(
+    ("subtype", "fields", "method", "args"),
+    [
+        ("set_model", {"model": None}, "setModel", [None]),
+        ("set_permission_mode", {"mode": "plan"}, "setPermissionMode", ["plan"]),
+        ("set_max_thinking_tokens", {"max_thinking_tokens": 5}, "setMaxThinkingTokens", [5]),
+        ("mcp_status", {}, "mcpServerStatus", []),
+        ("rewind_files", {"user_message_id": "u"}, "rewindFiles", ["u"]),
+        (
+            "rewind_files",
+            {"user_message_id": "u", "dry_run": True},
+            "rewindFiles",
+            ["u", {"dryRun": True}],
+        ),
+    ],
+)
+def test_the_documents_words(subtype, fields, method, args):
+    """A plain backend is called by what is documented."""
+    assert call_of(subtype, fields, False) == {"method": method, "args": args}
+
+
+@pytest.mark.parametrize("subtype", ["get_settings", "side_question", "nonsense"])
+def test_where_there_is_no_word(subtype):
+    """What a plain backend does not know is told by name."""
+    assert subtype in call_of(subtype, {}, False)
+
+
+def test_fields_that_have_no_place_are_not_dropped():
+    """A documented method with more than its arguments is no documented call."""
+    fields = {"model": "opus", "surprise": 1}
+    assert "set_model" in call_of("set_model", fields, False)
+    expected = {"method": "control", "args": ["set_model", fields]}
+    assert call_of("set_model", fields, True) == expected
+
+
+def test_a_client_method_is_called_by_name():
+    """A backend of ours is called as a client is, arguments by name."""
+    fields = {"serverName": "files", "enabled": False}
+    expected = {"method": "mcp_toggle", "args": [], "kwargs": {"name": "files", "enabled": False}}
+    assert call_of("mcp_toggle", fields, True) == expected
+    assert call_of("get_usage", {"skip_behaviors": True}, True)["method"] == "usage_report"
+
+
+def test_what_has_no_method_goes_as_it_is():
+    """Any request can be made by control."""
+    call = call_of("get_binary_version", {"a": 1}, True)
+    assert call == {"method": "control", "args": ["get_binary_version", {"a": 1}]}
+
+
+def test_the_methods_exist_and_take_these_arguments():
+    """Each is a method of the client, for the request it stands for."""
+    for subtype, (method, renamed) in METHODS.items():
+        assert SUBTYPES.get(method, method) == subtype
+        assert set(renamed.values()) <= set(
+            inspect.signature(getattr(ControlMethods, method)).parameters
+        )
+
+
+def test_what_a_call_returned_is_a_reply():
+    """Objects as they are; lists and nothing in the form that the CLI has."""
+    assert reply_body("set_model", {"model": "opus"}) == {"model": "opus"}
+    assert reply_body("set_model", None) == {}
+    assert reply_body("mcp_status", [1]) == {"mcpServers": [1]}
+    assert reply_body("other", [1]) == {"result": [1]}
+
+
+def test_why_a_call_failed():
+    """The CLI's words and code are preferred."""
+    assert reply_text({"error": "no"}) == "no"
+    assert reply_text({"error": "it said no", "details": {"text": "no"}}) == "no"
+    assert reply_text({}) == "the backend does not say why"
+    assert reply_code({}) is None
+    assert reply_code({"details": {"code": 5}}) is None
+    assert reply_code({"details": {"code": "busy"}}) == "busy"
+    assert reply_code({"details": {"error": "UnsupportedByCli"}}) == "unsupported_request"

@@ -1,0 +1,64 @@
+"""The front ends of examples/bridge, run as they are."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+from executables import ROOT, clean_environment
+
+EXAMPLES = ROOT / "examples" / "bridge"
+BACKEND = shlex.join([sys.executable, "-m", "claude_sync", "bridge", "--offline"])
+PATIENCE = 60
+
+
+def run(words, home, answers=b""):
+    """Run a front end; what it printed, on stdout and stderr."""
+    environment = clean_environment(home, BRIDGE=BACKEND)
+    done = subprocess.run(
+        words, input=answers, capture_output=True, env=environment, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def test_the_python_front_end_asks_two_sessions(tmp_path):
+    """It knows nothing of this library, and gets an answer from each."""
+    source = (EXAMPLES / "front_end.py").read_text()
+    assert "import claude_sync" not in source
+    printed, _ = run([sys.executable, "-I", str(EXAMPLES / "front_end.py")], tmp_path)
+    assert sorted(printed.splitlines()) == [
+        "Which river is near Paris? echo: Which river is near Paris?",
+        "Which river is near Rome? echo: Which river is near Rome?",
+    ]
+
+
+@pytest.fixture
+def node():
+    """The Node of this machine."""
+    found = shutil.which("node")
+    if found is None:
+        pytest.skip("there is no Node")
+    return found
+
+
+@pytest.mark.parametrize(("word", "told"), [(b"y\n", "offline, so not run"), (b"n\n", "No.")])
+def test_the_node_front_end_asks_before_a_tool_is_used(node, tmp_path, word, told):
+    """It prints the answer, after a person has decided."""
+    prompt = '[[tool Bash {"command": "ls"}]] hello'
+    words = [node, str(EXAMPLES / "front_end.mjs"), prompt]
+    printed, asked = run(words, tmp_path, word)
+    assert 'Bash {"command":"ls"}? [y/N]' in asked
+    assert printed.startswith("Bash: ")
+    assert told in printed
+
+
+def test_each_fits_on_one_screen():
+    """Examples are read before they are run."""
+    files = list(EXAMPLES.iterdir())
+    assert {file.name for file in files} >= {"front_end.mjs", "front_end.py"}
+    for file in files:
+        assert len(file.read_text().splitlines()) <= 55

@@ -1,0 +1,102 @@
+"""Many sessions at once, and a front end that does not keep up with them."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import bridge_scripts as scripts
+from bridge_front_end import PATIENCE
+
+from claude_sync.bridge.output import SESSION_BOUND
+from claude_sync.runtime.inbox import HIGH_WATER
+
+LINE = 10_000
+# More than there is room for on the way.
+MANY = 2 * (SESSION_BOUND + HIGH_WATER) // LINE
+
+
+def noted(folder):
+    """How many lines of a flood were taken so far."""
+    file = folder / "noted"
+    return int(file.read_text() or 0) if file.exists() else 0
+
+
+def test_fifty_sessions_at_once(front_end):
+    """Each gets its own answers, however they are mixed on the wire."""
+    front = front_end()
+    created = [front.send("session.create", {"prompt": f"first {number}"}) for number in range(50)]
+    sessions = [front.answer(id)["session_id"] for id in created]
+    assert len(set(sessions)) == 50
+    for number, session_id in enumerate(sessions):
+        front.send("session.send", {"message": f"second {number}"}, session_id=session_id)
+    for number, session_id in enumerate(sessions):
+        assert front.result(session_id)["result"] == f"echo: first {number}"
+        assert front.result(session_id, 1)["result"] == f"echo: second {number}"
+    for session_id in sessions[:25]:
+        front.send("session.kill", session_id=session_id)
+    for session_id in sessions[:25]:
+        front.nth("session.killed", session_id)
+
+
+def test_no_more_sessions_than_allowed(front_end):
+    """The one too many is refused; the place of a killed one is free again."""
+    front = front_end(max_sessions=2)
+    first = front.create()
+    front.create()
+    id = front.send("session.create")
+    assert "there are 2 sessions" in front.error(id=id, code="SESSION_CREATE_FAILED")["message"]
+    front.answer(front.send("session.kill", session_id=first))
+    assert front.create()
+
+
+def test_a_session_that_does_not_start_takes_no_place(front_end):
+    """Failures do not use up what is allowed."""
+    front = front_end(scripts.does_not_start, max_sessions=1)
+    for _ in range(3):
+        id = front.send("session.create")
+        told = front.error(id=id, code="SESSION_CREATE_FAILED")
+        assert told["details"]["error"] == "CliDidNotStart"
+
+
+def test_a_slow_front_end_stops_floods_and_loses_nothing(front_end, tmp_path, until_still):
+    """
+    Past a bound a CLI is not read, and another one is all the same, up to its own bound.
+
+    When the front end reads again, everything comes.
+    """
+    first, second = tmp_path / "first", tmp_path / "second"
+    front = front_end(scripts.floods, settings={"lines": MANY})
+    sessions = []
+    for folder in (first, second):
+        folder.mkdir()
+        sessions.append(front.create(cwd=folder))
+    front.pause()
+    for folder, session_id in zip((first, second), sessions):
+        front.send("session.send", {"message": "go"}, session_id=session_id)
+        # The bound of the session, the inbox and some pipes: not all of it.
+        assert 0 < until_still(lambda folder=folder: noted(folder)) < MANY
+        assert noted(folder) * LINE < 1.5 * (SESSION_BOUND + HIGH_WATER)
+    front.resume()
+    for session_id in sessions:
+        assert front.result(session_id)["result"] == "all said"
+        floods = [said for said in front.said(session_id) if said["type"] == "flood"]
+        assert len(floods) == MANY
+        assert all(len(said["text"]) == LINE for said in floods)
+
+
+def test_a_held_up_session_can_be_killed(front_end, tmp_path, until_still):
+    """Its threads end although the front end does not read."""
+    front = front_end(scripts.floods, settings={"lines": MANY})
+    session_id = front.create(cwd=tmp_path)
+    front.pause()
+    front.send("session.send", {"message": "go"}, session_id=session_id)
+    until_still(lambda: noted(tmp_path))
+    id = front.send("session.kill", session_id=session_id)
+    own = f"bridge-{session_id[:8]}"
+    end = time.monotonic() + PATIENCE
+    while any(thread.name.startswith(own) for thread in threading.enumerate()):
+        assert time.monotonic() < end, "its threads are still there"
+        threading.Event().wait(0.01)
+    front.resume()
+    assert front.answer(id)["type"] == "session.killed"

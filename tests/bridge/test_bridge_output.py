@@ -1,0 +1,132 @@
+"""What goes to a front end that reads slowly, or not at all: nothing lost, nothing unbounded."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from claude_sync.bridge.output import Output
+
+PATIENCE = 30.0
+
+
+class SlowReader:
+    """Takes what is written only while it is let."""
+
+    def __init__(self):
+        self.taken = b""
+        self.may_take = threading.Event()
+        self.broken = []
+        self.fails = False
+
+    def write(self, data):
+        """See :class:`Output`."""
+        assert self.may_take.wait(PATIENCE)
+        if self.fails:
+            raise BrokenPipeError("nobody reads")
+        self.taken += data
+
+    def tell(self):
+        """See :class:`Output`."""
+        self.broken.append(True)
+
+
+@pytest.fixture
+def reader():
+    """Somebody who reads when told to."""
+    return SlowReader()
+
+
+@pytest.fixture
+def output(reader):
+    """An output to it, with a bound of 100 bytes a session."""
+    output = Output(reader.write, reader.tell, bound=100)
+    thread = threading.Thread(target=output.write_all)
+    thread.start()
+    yield output
+    reader.may_take.set()
+    output.end()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+
+
+def fill(output, session_id, count):
+    """Put lines on a thread of its own; the thread, and what it has put so far."""
+    put = []
+
+    def run():
+        for number in range(count):
+            line = f"{session_id} {number:04d} {'x' * 30}\n".encode()
+            output.put(line, session_id)
+            put.append(line)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, put
+
+
+def settled(output, session_id):
+    """Wait until the session has reached its bound."""
+    end = threading.Event()
+    for _ in range(3000):
+        if output.waits(session_id) > 100:
+            return
+        end.wait(0.01)
+    pytest.fail("the bound is never reached")
+
+
+def test_a_session_waits_at_its_bound_and_others_do_not(output, reader):
+    """Each has its own bound; answers never wait; in the end everything has come, in order."""
+    first, of_first = fill(output, "a", 50)
+    settled(output, "a")
+    second, of_second = fill(output, "b", 50)
+    settled(output, "b")
+    output.put(b"an answer\n")
+    # A line more than the bound, at most, and what is in the pipe.
+    assert len(of_first) < 6
+    assert len(of_second) < 6
+    reader.may_take.set()
+    for thread in (first, second):
+        thread.join(PATIENCE)
+    assert output.flush(PATIENCE)
+    lines = reader.taken.splitlines(keepends=True)
+    assert [line for line in lines if line.startswith(b"a ")] == of_first
+    assert [line for line in lines if line.startswith(b"b ")] == of_second
+    assert b"an answer\n" in lines
+    assert len(lines) == 101
+    assert output.waits("a") == output.waits("b") == 0
+
+
+def test_a_session_that_ends_waits_no_more(output, reader):
+    """What it has to say is kept all the same."""
+    thread, _ = fill(output, "a", 50)
+    settled(output, "a")
+    output.release("a")
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    output.forget("a")
+    reader.may_take.set()
+    assert output.flush(PATIENCE)
+    assert reader.taken.count(b"\n") == 50
+
+
+def test_nobody_waits_for_a_reader_that_has_left(output, reader):
+    """Whoever waits goes on, what is put is dropped, and it is told once."""
+    thread, _ = fill(output, "a", 50)
+    settled(output, "a")
+    reader.fails = True
+    reader.may_take.set()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    assert output.is_broken
+    output.put(b"for nobody\n")
+    assert output.flush(0)
+    assert reader.broken == [True]
+    assert reader.taken == b""
+
+
+def test_a_flush_has_an_end(output):
+    """A reader that takes nothing is not waited for."""
+    output.put(b"line\n")
+    assert not output.flush(0.05)

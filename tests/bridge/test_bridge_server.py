@@ -1,0 +1,353 @@
+"""The backend as a front end sees it: every message, every field, every kind of mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import bridge_scripts as scripts
+import pytest
+
+PERMISSION = '[[tool Bash {"command": "ls"}]]'
+
+
+def test_a_session_answers(front_end):
+    """A prompt in session.create is asked; the ids of both sides are told at once."""
+    front = front_end()
+    session_id = front.create("hello")
+    created = front.read[0]
+    assert created["type"] == "session.created"
+    result = front.result(session_id)
+    assert result["result"] == "echo: hello"
+    assert created["payload"] == {"sdk_session_id": result["session_id"]}
+    assert result["session_id"] != session_id
+
+
+def test_a_session_without_a_prompt_is_idle_until_it_is_sent_one(front_end):
+    """An empty prompt asks nothing; messages are answered one after the other."""
+    front = front_end()
+    session_id = front.create("")
+    front.send("session.send", {"message": "one"}, session_id=session_id)
+    front.send(
+        "session.send", {"message": [{"type": "text", "text": "two"}]}, session_id=session_id
+    )
+    assert front.result(session_id, 0)["result"] == "echo: one"
+    assert front.result(session_id, 1)["result"] == "echo: two"
+
+
+def test_what_the_cli_says_comes_as_it_is(front_end):
+    """Order of keys, unknown fields, numbers and odd characters are kept."""
+    front = front_end(scripts.speaks_oddly)
+    session_id = front.create("go")
+    front.result(session_id)
+    odd = next(said for said in front.said(session_id) if said["type"] == "odd")
+    assert json.dumps(odd) == json.dumps(json.loads(scripts.ODD))
+
+
+def test_pieces_of_text_are_told_if_they_are_asked_for(front_end):
+    """include_partial_messages brings stream events, all of them; without it there are none."""
+    front = front_end()
+    plain = front.create("[[deltas 500]]")
+    streamed = front.create("[[deltas 500]]", options={"include_partial_messages": True})
+    front.result(plain)
+    text = front.result(streamed)["result"]
+    assert not [said for said in front.said(plain) if said["type"] == "stream_event"]
+    pieces = [
+        said["event"]["delta"]["text"]
+        for said in front.said(streamed)
+        if said["type"] == "stream_event" and said["event"]["type"] == "content_block_delta"
+    ]
+    assert len(pieces) >= 500
+    assert "".join(pieces) == text
+
+
+# Permissions.
+
+
+def test_a_permission_is_asked_and_given(front_end):
+    """callback.request tells what about; the answer reaches the CLI."""
+    front = front_end()
+    session_id = front.create(PERMISSION)
+    asked = front.callback(session_id)
+    payload = asked["payload"]
+    assert payload["callback_type"] == "can_use_tool"
+    assert (payload["tool_name"], payload["tool_input"]) == ("Bash", {"command": "ls"})
+    assert payload["suggestions"] == []
+    assert payload["tool_use_id"].startswith("toolu_")
+    answer = {"behavior": "allow", "updated_input": {"command": "ls -l"}}
+    front.send("callback.response", answer, session_id=session_id, id=asked["id"])
+    assert '{"command": "ls -l"}' in front.result(session_id)["result"]
+
+
+def test_a_permission_has_all_its_fields(front_end):
+    """Suggestions and the blocked path are told; updates that are sent back reach the CLI."""
+    front = front_end(scripts.asks_with_everything)
+    session_id = front.create("go", extensions=True)
+    asked = front.callback(session_id)
+    payload = asked["payload"]
+    assert payload["blocked_path"] == "/etc"
+    assert payload["decision_reason"] == "outside"
+    assert payload["request"]["tool_name"] == "Write"
+    suggestions = payload["suggestions"]
+    assert suggestions[0]["mode"] == "acceptEdits"
+    answer = {"behavior": "allow", "updated_permissions": suggestions}
+    front.send("callback.response", answer, id=asked["id"])
+    reply = json.loads(front.result(session_id)["result"])
+    assert reply["updatedPermissions"] == suggestions
+    assert reply["updatedInput"] == {"file_path": "/etc/passwd"}
+
+
+def test_a_permission_is_denied_with_a_reason(front_end):
+    """deny carries the message that Claude reads."""
+    front = front_end(scripts.asks_with_everything)
+    session_id = front.create("go")
+    asked = front.callback(session_id)
+    assert "request" not in asked["payload"]
+    answer = {"behavior": "deny", "message": "not there"}
+    front.send("callback.response", answer, session_id=session_id, id=asked["id"])
+    reply = json.loads(front.result(session_id)["result"])
+    assert (reply["behavior"], reply["message"]) == ("deny", "not there")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"behavior": "perhaps"},
+        {"behavior": "allow", "updated_input": "ls"},
+        {"behavior": "allow", "updated_permissions": {"type": "setMode"}},
+        {"behavior": "allow", "updated_permissions": [{"mode": "bypassPermissions"}]},
+        {"behavior": "deny", "message": 5},
+    ],
+    ids=json.dumps,
+)
+def test_an_answer_that_cannot_be_leaves_the_callback_open(front_end, wrong):
+    """It is an INVALID_MESSAGE with the id of the callback; the right answer still counts."""
+    front = front_end()
+    session_id = front.create(PERMISSION)
+    asked = front.callback(session_id)
+    message = {"type": "callback.response", "id": asked["id"], "session_id": session_id}
+    front.send_raw(json.dumps({**message, "payload": wrong}).encode() + b"\n")
+    assert front.error(id=asked["id"])["code"] == "INVALID_MESSAGE"
+    front.send("callback.response", {"behavior": "deny"}, session_id=session_id, id=asked["id"])
+    assert front.result(session_id)["permission_denials"]
+
+
+def test_nobody_answers_in_time(front_end):
+    """A permission is denied, the error is told, and a late answer finds no callback."""
+    front = front_end(callback_timeout=0.2)
+    session_id = front.create(PERMISSION)
+    asked = front.callback(session_id)
+    assert "0.2 s" in front.error(code="CALLBACK_TIMEOUT", id=asked["id"])["message"]
+    front.result(session_id)
+    assert "Permission request timed out" in json.dumps(front.said(session_id))
+    front.send("callback.response", {"behavior": "allow"}, session_id=session_id, id=asked["id"])
+    assert front.error(code="CALLBACK_NOT_FOUND")["message"].startswith("there is no open callback")
+
+
+def test_an_interrupt_withdraws_a_permission(front_end):
+    """session.interrupted answers; with extensions the callback is told to be cancelled."""
+    front = front_end()
+    session_id = front.create(PERMISSION, extensions=True)
+    asked = front.callback(session_id)
+    id = front.send("session.interrupt", session_id=session_id)
+    assert front.answer(id)["type"] == "session.interrupted"
+    cancelled = front.nth("callback.cancelled", session_id)
+    assert cancelled["id"] == asked["id"]
+    front.send("callback.response", {"behavior": "allow"}, session_id=session_id, id=asked["id"])
+    front.error(code="CALLBACK_NOT_FOUND", id=asked["id"])
+    front.send("session.send", {"message": "still there?"}, session_id=session_id)
+    assert front.result(session_id, 1)["result"] == "echo: still there?"
+
+
+# Ends.
+
+
+def test_a_killed_session_is_gone(front_end):
+    """session.killed answers; what is sent to it afterwards finds no session."""
+    front = front_end()
+    session_id = front.create("[[sleep 60]]")
+    front.nth("sdk.message", session_id, 0, "system")
+    assert front.answer(front.send("session.kill", session_id=session_id)) == {
+        "type": "session.killed",
+        "id": "request-2",
+        "session_id": session_id,
+        "payload": {},
+    }
+    for kind, payload in (
+        ("session.send", {"message": "hello"}),
+        ("session.interrupt", {}),
+        ("session.kill", {}),
+        ("query.call", {"method": "accountInfo"}),
+    ):
+        told = front.answer(front.send(kind, payload, session_id=session_id))
+        assert (told["type"], told["session_id"]) == ("error", session_id)
+        assert told["payload"]["code"] == "SESSION_NOT_FOUND"
+    assert not [each for each in front.read if each["payload"].get("code") == "SDK_ERROR"]
+
+
+def test_a_cli_that_dies_is_told_and_started_again(front_end):
+    """SDK_ERROR answers the message that gets no result; the next one resumes the session."""
+    front = front_end(scripts.dies_once)
+    session_id = front.create()
+    id = front.send("session.send", {"message": "one"}, session_id=session_id)
+    told = front.error(code="SDK_ERROR", id=id, session_id=session_id)
+    assert told["details"]["error"] == "CliExited"
+    assert told["details"]["exit_code"] == 3
+    assert "fatal: out of luck" in told["details"]["stderr_tail"]
+    front.send("session.send", {"message": "two"}, session_id=session_id)
+    assert front.result(session_id)["result"] == "resumed"
+
+
+def test_a_cli_that_does_not_start_is_no_session(front_end):
+    """SESSION_CREATE_FAILED tells what the CLI said."""
+    front = front_end(scripts.does_not_start)
+    told = front.answer(front.send("session.create", {"prompt": "hello"}))
+    assert told["payload"]["code"] == "SESSION_CREATE_FAILED"
+    assert told["payload"]["details"]["exit_code"] == 2
+    assert "session_id" not in told
+
+
+def test_a_folder_that_does_not_exist_is_no_session(front_end, tmp_path):
+    """Nor is a CLI that cannot be started at all."""
+    front = front_end()
+    told = front.answer(front.send("session.create", {"cwd": str(tmp_path / "nowhere")}))
+    assert told["payload"]["code"] == "SESSION_CREATE_FAILED"
+    assert "nowhere" in told["payload"]["message"]
+
+
+# Mistakes.
+
+
+@pytest.mark.parametrize(
+    ("line", "about"),
+    [
+        (b"{", "not JSON"),
+        (b"[]", "JSON object"),
+        (b'"hello"', "JSON object"),
+        (b'{"type": "session.create", "id": "\xff"}', "UTF-8"),
+        (b'{"payload": {}}', "no message of type null"),
+        (b'{"type": "session.destroy"}', "session.destroy"),
+        (b'{"type": ["session.create"]}', "no message of type"),
+        (b'{"type": "session.create", "id": 5}', "id must be a string"),
+        (b'{"type": "session.create", "payload": []}', "payload must be an object"),
+        (b'{"type": "session.create", "payload": {"prompt": 5}}', "prompt must be"),
+        (b'{"type": "session.create", "payload": {"cwd": 5}}', "cwd must be"),
+        (b'{"type": "session.create", "payload": {"options": []}}', "options must be"),
+        (b'{"type": "session.send", "payload": {"message": "x"}}', "session_id is missing"),
+        (b'{"type": "callback.response", "payload": {}}', "id is missing"),
+        (b"[" * 100_000, "not JSON"),
+        (b"x" * (64 * 1024 * 1024), "not JSON"),
+    ],
+    ids=lambda value: value[:40] if isinstance(value, bytes) else None,
+)
+def test_a_wrong_line_is_told_and_the_connection_lives(front_end, line, about):
+    """Whatever comes, it is an INVALID_MESSAGE, and the next line is followed."""
+    front = front_end()
+    front.send_raw(line + b"\n")
+    told = front.error(code="INVALID_MESSAGE")
+    assert about in told["message"]
+    assert len(told["message"]) < 500
+    assert front.result(front.create("still there"))["result"] == "echo: still there"
+
+
+def test_an_id_is_returned_with_every_mistake(front_end):
+    """Also where the type is unknown: the id and the session are those of the message."""
+    front = front_end()
+    front.send_raw(b'{"type": "no.such", "id": "a", "session_id": "b"}\r\n\n  \n')
+    told = front.answer("a")
+    assert (told["type"], told["session_id"]) == ("error", "b")
+    assert told["payload"]["code"] == "INVALID_MESSAGE"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {},
+        {"message": 5},
+        {"message": " "},
+        {"message": []},
+        {"message": [{"text": "no type"}]},
+        {"message": "hello", "uuid": "no uuid"},
+    ],
+    ids=json.dumps,
+)
+def test_a_message_that_cannot_be_sent_is_refused(front_end, payload):
+    """It is an INVALID_MESSAGE with the id of the message, and the session lives."""
+    front = front_end()
+    session_id = front.create()
+    message = {"type": "session.send", "id": "s", "session_id": session_id, "payload": payload}
+    front.send_raw(json.dumps(message).encode() + b"\n")
+    assert front.error(id="s", session_id=session_id)["code"] == "INVALID_MESSAGE"
+    front.send("session.send", {"message": "right"}, session_id=session_id)
+    assert front.result(session_id)["result"] == "echo: right"
+
+
+def test_a_session_that_never_was_is_not_found(front_end):
+    """SESSION_NOT_FOUND has the id and the session of the message."""
+    front = front_end()
+    id = front.send("session.send", {"message": "hello"}, session_id="nobody")
+    assert front.error(id=id, session_id="nobody")["code"] == "SESSION_NOT_FOUND"
+    front.send("callback.response", {"behavior": "deny"}, session_id="nobody", id="x")
+    assert front.error(id="x")["code"] == "SESSION_NOT_FOUND"
+    front.send("callback.response", {"behavior": "deny"}, id="y")
+    assert front.error(id="y")["code"] == "CALLBACK_NOT_FOUND"
+
+
+# Beyond the document.
+
+
+def test_the_uuid_of_a_message_is_the_front_ends(front_end):
+    """The user message has it; a second message with the same one is refused."""
+    front = front_end()
+    first, second = (f"12345678-1234-4234-a234-12345678901{digit}" for digit in "01")
+    session_id = front.create("one", uuid=first)
+    assert front.result(session_id)["user_message_uuids"] == [first]
+    payload = {"message": "two", "uuid": second}
+    front.send("session.send", payload, session_id=session_id)
+    assert front.result(session_id, 1)["user_message_uuids"] == [second]
+    id = front.send("session.send", payload, session_id=session_id)
+    assert "was used before" in front.error(id=id)["message"]
+
+
+def test_a_message_can_steer_or_only_tell(front_end):
+    """steer joins the turn that runs, should_query asks nothing."""
+    front = front_end()
+    session_id = front.create()
+    id = front.send("session.send", {"message": "left", "steer": True}, session_id=session_id)
+    assert "no turn is running" in front.error(id=id, code="SDK_ERROR")["message"]
+    front.send("session.send", {"message": "note", "should_query": False}, session_id=session_id)
+    assert front.result(session_id)["result"] == ""
+    front.send("session.send", {"message": PERMISSION}, session_id=session_id)
+    asked = front.callback(session_id)
+    front.send("session.send", {"message": "left", "steer": True}, session_id=session_id)
+    # Keeps its place behind the message, which answers to callbacks do not.
+    assert front.call(session_id, "setModel", "opus")["success"]
+    front.send("callback.response", {"behavior": "deny"}, session_id=session_id, id=asked["id"])
+    front.wait(lambda message: "left" in json.dumps(message["payload"].get("message", "")))
+
+
+def test_extensions_tell_what_the_cli_answered_to_its_greeting(front_end):
+    """session.created has the greeting, the process id and the version."""
+    front = front_end()
+    front.create(extensions=True)
+    payload = front.read[0]["payload"]
+    assert payload["greeting"]["commands"]
+    assert isinstance(payload["pid"], int)
+    assert payload["pid"] != os.getpid()
+
+
+def test_what_was_asked_before_the_end_is_answered(front_end):
+    """A front end may say all it has to say, close its end, and read the answers."""
+    front = front_end()
+    sessions = [front.create() for _ in range(3)]
+    asked = [
+        front.send("query.call", {"method": "supportedModels"}, session_id=session_id)
+        for session_id in sessions
+    ]
+    asked += [front.send("session.kill", session_id=session_id) for session_id in sessions[:2]]
+    asked.append(front.send("session.interrupt", session_id="nobody"))
+    front.end()
+    answered = [message.get("id") for message in front.read]
+    assert set(asked) <= set(answered)
+    assert len(answered) == len(set(answered))

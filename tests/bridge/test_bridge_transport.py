@@ -1,0 +1,198 @@
+"""A session as a transport: what it sends, what can be read, and every kind of end."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from claude_sync import Options, UsageError
+from claude_sync.bridge.backlog import Backlog
+from claude_sync.bridge.transport import SessionTransport
+from claude_sync.runtime.command import Launch
+
+PATIENCE = 10
+
+
+class Recorder:
+    """A backend that notes what it is told; the test says what it says."""
+
+    argv = ("backend",)
+
+    def __init__(self):
+        self.sent = []
+        self.named = []
+        self.left = []
+        self.killed = threading.Event()
+
+    def join(self, transport):
+        return "1-"
+
+    def name_session(self, session_id, transport):
+        self.named.append(session_id)
+
+    def leave(self, prefix, session_id):
+        self.left.append((prefix, session_id))
+
+    def send(self, line):
+        self.sent.append(json.loads(line))
+        if self.sent[-1]["type"] == "session.kill":
+            self.killed.set()
+
+    def kinds(self):
+        """The types of what it was told."""
+        return [envelope["type"] for envelope in self.sent]
+
+
+@pytest.fixture
+def backend():
+    """A backend of the test's own."""
+    return Recorder()
+
+
+@pytest.fixture
+def transport(backend):
+    """A session that is started and not made."""
+    made = SessionTransport(lambda: backend, {"effort": "high"}, True)
+    made.start(Launch(("claude",), {}, None, {}, options=Options(model="opus")))
+    yield made
+    made.kill()
+    made.free()
+
+
+def line(**message):
+    """A line of the client."""
+    return json.dumps(message).encode() + b"\n"
+
+
+GREETING = line(type="control_request", request_id="req_1", request={"subtype": "initialize"})
+QUESTION = line(type="user", uuid="u", message={"role": "user", "content": "hi"})
+
+
+def created(greeting=None):
+    """What a backend says of a new session."""
+    payload = {"sdk_session_id": "x"}
+    if greeting is not None:
+        payload["greeting"] = greeting
+    return {"type": "session.created", "id": "1-1", "session_id": "s", "payload": payload}
+
+
+def said(**message):
+    """A message of the CLI."""
+    return {"type": "sdk.message", "session_id": "s", "payload": message}
+
+
+def test_the_session_is_made_when_the_client_greets(transport, backend):
+    """With the settings of both sides; several lines may come at once."""
+    assert not backend.sent
+    transport.write(GREETING)
+    options = backend.sent[0]["payload"]["options"]
+    assert (options["model"], options["effort"]) == ("opus", "high")
+    transport.receive(created({}))
+    assert backend.named == ["s"]
+    assert transport.write_now(QUESTION + QUESTION) == 2 * len(QUESTION)
+    assert backend.kinds() == ["session.create", "session.send", "session.send"]
+    assert json.loads(transport.read())["type"] == "control_response"
+    assert transport.argv == ("backend",)
+
+
+def test_what_a_plain_backend_cannot_do(transport):
+    """It is told once that is known."""
+    transport.check_carries("steer")
+    transport.write(GREETING)
+    transport.receive(created())
+    with pytest.raises(UsageError, match=r"steer\(\)"):
+        transport.check_carries("steer")
+
+
+def test_closing_waits_for_the_session_to_be_killed(transport, backend):
+    """What was said before can be read, then comes the end."""
+    transport.write(GREETING)
+    transport.receive(created({}))
+    transport.read()
+    transport.receive(said(type="last"))
+    closer = threading.Thread(target=transport.close, args=(PATIENCE,))
+    closer.start()
+    assert backend.killed.wait(PATIENCE)
+    transport.receive({"type": "session.killed", "session_id": "s", "id": "x", "payload": {}})
+    closer.join(PATIENCE)
+    assert not closer.is_alive()
+    assert backend.kinds()[-1] == "session.kill"
+    assert json.loads(transport.read()) == {"type": "last"}
+    assert transport.read() == b""
+    assert transport.read_error() == b""
+    assert transport.exit_code == 0
+
+
+def test_closing_what_was_never_made_is_quick(transport, backend):
+    """There is nothing to wait for, and nothing is sent."""
+    transport.close(10_000)
+    assert transport.read() == b""
+    assert not backend.sent
+    with pytest.raises(BrokenPipeError):
+        transport.write(GREETING)
+
+
+def test_closing_has_an_end(transport):
+    """A backend that never answers is not waited for."""
+    transport.write(GREETING)
+    transport.close(0.05)
+    assert transport.read() == b""
+    assert transport.exit_code is None
+
+
+def test_a_session_that_is_made_too_late_is_killed_and_then_forgotten(transport, backend):
+    """Nothing stays behind in the backend, nor here."""
+    transport.write(GREETING)
+    transport.kill()
+    assert transport.exit_code == -9
+    transport.free()
+    assert not backend.left
+    transport.receive(created({}))
+    assert backend.kinds() == ["session.create", "session.kill"]
+    transport.receive({"type": "session.killed", "session_id": "s", "id": "1-2", "payload": {}})
+    assert backend.left == [("1-", "s")]
+
+
+def test_the_end_of_the_cli_is_the_end_of_the_session(transport, backend):
+    """Its last words and exit code are told, and the backend may forget it."""
+    transport.write(GREETING)
+    transport.receive(created({}))
+    details = {"error": "CliExited", "exit_code": 5, "stderr_tail": ["out of luck"]}
+    payload = {"code": "SDK_ERROR", "message": "the CLI exited.", "details": details}
+    transport.receive({"type": "error", "session_id": "s", "payload": payload})
+    assert transport.read_error() == b"out of luck\n"
+    assert transport.wait(0) == 5
+    assert backend.kinds()[-1] == "session.kill"
+
+
+def test_the_end_of_the_backend_is_the_end_of_the_session(transport):
+    """Whoever reads hears why."""
+    transport.write(GREETING)
+    transport.backend_ended("the backend has ended", ["no more memory"], 137)
+    assert transport.read() == b""
+    assert transport.read_error() == b"no more memory\nthe backend has ended\n"
+    assert transport.exit_code == 137
+
+
+def test_a_full_disk_ends_the_session(transport, backend, monkeypatch):
+    """Rather than to lose something."""
+    transport.write(GREETING)
+
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Backlog, "put", lambda self, data: full(self, data) if b"{" in data else 0)
+    transport.receive(created({}))
+    assert transport.read() == b""
+    assert backend.kinds()[-1] == "session.kill"
+
+
+def test_without_a_word_for_resuming_a_new_conversation_begins(backend, caplog):
+    """A backend that is strict is not told what it does not know."""
+    transport = SessionTransport(lambda: backend, {}, False)
+    transport.start(Launch(("claude",), {}, None, {}, options=Options(resume="x")))
+    transport.write(GREETING)
+    assert "resume" not in backend.sent[0]["payload"]["options"]
+    assert "no word for resuming" in caplog.text

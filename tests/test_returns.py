@@ -34,6 +34,7 @@ from typing import (
 import jsonschema
 import pydantic
 import pytest
+from parameter_names import named
 from typing_extensions import Annotated, NotRequired, Self, TypedDict
 
 from claude_sync.errors import UsageError
@@ -328,7 +329,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("wanted", "output", "value"), VALUES, ids=str)
+@pytest.mark.parametrize(("wanted", "output", "value"), VALUES, ids=named)
 def test_an_answer_is_read_as_its_type(wanted, output, value):
     """What Claude filled in becomes a value of the type; the schema accepts what is read."""
     form = form_of(wanted)
@@ -363,7 +364,7 @@ def keywords_in(schema):
             yield from keywords_in(value)
 
 
-@pytest.mark.parametrize("wanted", [each[0] for each in VALUES], ids=str)
+@pytest.mark.parametrize("wanted", [each[0] for each in VALUES], ids=named)
 def test_every_cli_understands_the_schema(wanted):
     """An object at the top, in keywords that each CLI and the service know; always the same."""
     schema = form_of(wanted).schema
@@ -567,7 +568,7 @@ def test_classes_of_a_function_are_found_while_it_runs():
         ),
         (Line, None, ["expected Line, but no structured output came"]),
     ],
-    ids=str,
+    ids=named,
 )
 def test_all_that_is_wrong_is_told_with_its_place(wanted, output, told):
     """One text for each place."""
@@ -650,7 +651,7 @@ def test_claude_is_not_told_too_much():
         (Any, "Any"),
         ({"type": "string"}, "the JSON Schema"),
     ],
-    ids=str,
+    ids=named,
 )
 def test_a_form_has_a_name_for_messages(wanted, name):
     """As one would say it."""

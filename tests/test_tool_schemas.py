@@ -33,6 +33,7 @@ from typing import (
 
 import jsonschema
 import pytest
+from parameter_names import named
 from typing_extensions import (
     Annotated,
     Doc,
@@ -265,7 +266,7 @@ POINT = {
             },
         ),
     ],
-    ids=str,
+    ids=named,
 )
 def test_each_annotation_has_its_schema(hint, schema):
     """Which is valid by the meta-schema, and complete."""
@@ -525,7 +526,7 @@ def test_a_variable_that_is_not_assigned_yet_is_no_trouble():
         (3, "3"),
         (Lost, "no_such_name"),
     ],
-    ids=str,
+    ids=named,
 )
 def test_what_cannot_be_expressed_is_refused(hint, words):
     """At once, naming the parameter and what could be used."""

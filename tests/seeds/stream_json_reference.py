@@ -229,7 +229,7 @@ EXAMPLES = [
                     "source": {
                         "type": "base64",
                         "media_type": "image/png",
-                        "data": "iVBORw0KGgo...",
+                        "data": "iVBORw0KGgo=",
                     },
                 },
             ],
@@ -242,7 +242,7 @@ EXAMPLES = [
                     "source": {
                         "type": "base64",
                         "media_type": "image/png",
-                        "data": "iVBORw0KGgo...",
+                        "data": "iVBORw0KGgo=",
                     },
                 },
             ],

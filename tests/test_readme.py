@@ -31,7 +31,9 @@ def code_blocks():
 def test_the_code_runs_as_it_is_printed(code, tmp_path, monkeypatch, caplog, request):
     """Each block runs by itself; ``client`` is open; tests in it pass; no handler fails."""
     real = "LoopbackModel" in code
-    path = real_cli() if real else executable(tmp_path, cli_scripts.thinks_long, pace=0.002)
+    # Slow enough that a turn still runs when its first words have been looked at.
+    pace = 0.3 if "steer" in code else 0.002
+    path = real_cli() if real else executable(tmp_path, cli_scripts.thinks_long, pace=pace)
     monkeypatch.setenv("CLAUDE_CODE_PATH", path)
     monkeypatch.chdir(ROOT)
     caplog.set_level(logging.WARNING, "claude_sync")

@@ -26,6 +26,7 @@ for number, question in enumerate(questions):
     send("session.create", payload, id=str(number))
 
 asked = {}  # by session
+killed = 0
 for line in backend.stdout:
     message = json.loads(line)
     session_id, payload = message.get("session_id"), message["payload"]
@@ -37,8 +38,10 @@ for line in backend.stdout:
     elif message["type"] == "sdk.message" and payload["type"] == "result":
         print(asked.pop(session_id), payload.get("result"))
         send("session.kill", {}, id="kill", session_id=session_id)
-    elif message["type"] == "session.killed" and not asked:
-        break
+    elif message["type"] == "session.killed":
+        killed += 1
+        if killed == len(questions):
+            break
     elif message["type"] == "error":
         print(payload["code"], payload["message"])
         break

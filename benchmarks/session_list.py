@@ -28,7 +28,7 @@ print(time.perf_counter() - begin, len(found))
 
 def save(config, count):
     """Make *count* conversations in the folder of a CLI."""
-    folder = config / "projects" / "-work-shop"
+    folder = config / "projects" / "-srv-shop"
     folder.mkdir(parents=True)
     for number in range(count):
         session = str(uuid.uuid4())
@@ -40,7 +40,7 @@ def conversation(session, number):
     """The lines of one."""
     common = {
         "isSidechain": False,
-        "cwd": "/work/shop",
+        "cwd": "/srv/shop",
         "sessionId": session,
         "version": "2.1.325",
         "gitBranch": "main",

@@ -18,7 +18,7 @@ class Saved:
     Lines go on from the line before, unless ``parent`` names another.
     """
 
-    def __init__(self, config, cwd="/work/shop", session_id=None, folder=None):
+    def __init__(self, config, cwd="/srv/shop", session_id=None, folder=None):
         self.config = config
         self.cwd = cwd
         self.session_id = session_id or str(uuid.uuid4())

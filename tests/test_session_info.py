@@ -45,7 +45,7 @@ def test_everything_about_a_conversation(config):
         session_id=saved.session_id,
         title="What does setup.py do?",
         first_prompt="What does\n  setup.py do?",
-        cwd="/work/shop",
+        cwd="/srv/shop",
         created=datetime(2026, 2, 28, 9, tzinfo=timezone.utc),
         modified=datetime.fromtimestamp(START, timezone.utc),
         size=saved.path.stat().st_size,
@@ -217,17 +217,17 @@ def test_a_damaged_file_is_listed_as_far_as_it_goes(config):
     saved.user("typed", gitBranch="HEAD")
     saved.save(ending=b'\0\0\0\n{"type":"custom-title","customTitle":"cut o')
     info = info_of(saved)
-    assert (info.title, info.cwd, info.git_branch) == ("typed", "/work/shop", None)
+    assert (info.title, info.cwd, info.git_branch) == ("typed", "/srv/shop", None)
 
 
 def test_a_copy_made_elsewhere_belongs_where_it_is(config):
     """Its first lines are those of the original, which was held in another folder."""
-    saved = Saved(config, cwd='/work/sh"op')
+    saved = Saved(config, cwd='/srv/sh"op')
     saved.user("one", cwd="/first/place")
     saved.user("two", cwd="/second/place")
     saved.user("three")
     saved.user("four", cwd="/a/deeper/folder")
-    assert info_of(saved.save()).cwd == '/work/sh"op'
+    assert info_of(saved.save()).cwd == '/srv/sh"op'
     moved = Saved(config, cwd="/first/place", folder="renamed-by-hand")
     moved.user("one")
     assert info_of(moved.save()).cwd == "/first/place"

@@ -67,10 +67,10 @@ def test_another_folder_of_the_cli(config, tmp_path):
 
 def test_folders_that_share_a_name(config):
     """a-b and a_b are kept in one folder, but each sees its own."""
-    conversation(config, "dash", cwd="/work/a-b")
-    conversation(config, "underscore", cwd="/work/a_b")
-    assert titles("/work/a-b") == ["dash"]
-    assert titles("/work/a_b") == ["underscore"]
+    conversation(config, "dash", cwd="/srv/a-b")
+    conversation(config, "underscore", cwd="/srv/a_b")
+    assert titles("/srv/a-b") == ["dash"]
+    assert titles("/srv/a_b") == ["underscore"]
     assert sorted(titles()) == ["dash", "underscore"]
 
 

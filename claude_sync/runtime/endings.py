@@ -143,6 +143,10 @@ class Endings:
         except Mismatch as mismatch:
             problems.extend(mismatch.problems)
             return Failure(ReturnsError, f"the answer is not {form.name}")
+        except Exception as error:  # a class of the program's may raise anything
+            logger.exception("! the answer could not be read as %s", form.name)
+            problems.append(f"{type(error).__name__}: {error}")
+            return Failure(ReturnsError, f"the answer could not be read as {form.name}")
         return None
 
     def _error(self, failure: Failure, answer: Answer, problems: List[str]) -> Exception:

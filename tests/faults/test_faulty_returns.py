@@ -715,3 +715,20 @@ def test_close_has_its_limit_during_a_restart(client_of, monkeypatch):
     assert killed
     with pytest.raises(ClientClosed):
         turn.result(PATIENCE)
+
+
+@pytest.mark.parametrize("handled", [False, True])
+def test_reading_that_fails_in_a_way_nobody_foresaw(client_of, monkeypatch, handled):
+    """Whatever a class of the program's raises, the question has an end, with the reason."""
+    cities = Cities()
+    client = client_of(
+        cities, returns=City, returns_retries=0, **({"on_text": print} if handled else {})
+    )
+
+    def read(output):
+        raise LookupError("no such row")
+
+    monkeypatch.setattr(client._form, "read", read)
+    with pytest.raises(ReturnsError, match="LookupError: no such row"):
+        client.ask("typed", timeout=PATIENCE)
+    assert client.ask("/cost", timeout=PATIENCE) == "said /cost"

@@ -130,9 +130,9 @@ class Dispatcher:
                             self._routed(item)
                         else:
                             self._item(item)
-                    except Exception:
+                    except Exception as error:
                         # A bug of ours must not end the thread that everybody depends on.
-                        logger.exception("! could not deliver %r", item)
+                        self._engine.endings.could_not_deliver(item, error)
                     delivered += 1
                 if self._leaving is not None:
                     break

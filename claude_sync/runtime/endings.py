@@ -111,6 +111,18 @@ class Endings:
         turn._fail(error)
         return False
 
+    def could_not_deliver(self, item: Any, error: Exception) -> None:
+        """A bug of ours: it is logged, and whoever waits for this very item has an end."""
+        logger.error("! could not deliver %r", item, exc_info=error)
+        entry = getattr(item, "completes", None)
+        if entry is None:
+            return
+        self._engine.finished(entry)
+        turn = entry.owner
+        if isinstance(turn, Turn):
+            turn._fail(error)
+        self._engine.send_next()
+
     # The form of the answer.
 
     def _read_data(

@@ -97,3 +97,21 @@ def test_no_secret_reaches_the_text_of_a_refusal():
     with Client(transport=cli) as client, pytest.raises(ControlError, match="bad") as caught:
         client.control("mend", timeout=PATIENCE)
     assert "abcdef" not in str(caught.value)
+
+
+def test_a_bug_of_ours_is_not_waited_for(monkeypatch, caplog):
+    """An end that cannot be worked out is raised to whoever waits; the next question works."""
+    cli = ScriptedCli()
+    with Client(transport=cli) as client:
+        turn = client.submit("hi")
+        cli.accept()
+        with monkeypatch.context() as patch:
+            patch.setattr("claude_sync.runtime.endings.failure_of", lambda *_, **__: 1 / 0)
+            cli.answer("Hello", prompt="hi")
+            with pytest.raises(ZeroDivisionError):
+                turn.result(PATIENCE)
+        turn = client.submit("again")
+        cli.answer("Hello again", prompt="again")
+        assert turn.result(PATIENCE) == "Hello again"
+    assert "could not deliver" in caplog.text
+    cli.assert_done()

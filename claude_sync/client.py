@@ -32,6 +32,7 @@ from .runtime.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, near_mis
 if TYPE_CHECKING:
     from .protocol.agent_usage import AgentUsage
     from .returns import Form
+    from .runtime.frames import Frames
 
 __all__ = ["Client", "ask"]
 
@@ -113,6 +114,10 @@ class Client(HandlerMethods, ControlMethods):
             raise UsageError(f"timeout is a number of seconds, not {timeout!r}.")
         self._finalizer.detach()
         self._engine.lifecycle.closer.close(min(timeout, LONGEST_CLOSE), wait)
+
+    def _post_through(self, frames: Optional[Frames]) -> None:
+        """Have the handlers run in a window's frames from now on; for ``claude_sync.gui``."""
+        self._engine.dispatcher.post_through(frames)
 
     # Asking.
 

@@ -6,14 +6,13 @@ Take what arrived from the inbox, call handlers, complete turns.
     process -> lines -> messages -> [dispatch] -> handlers -> turn
 
 This is the one place that calls user code (requests that owe the CLI an answer
-excepted), always through :meth:`Dispatcher.call`, never under a lock. Where it
+excepted), always through :meth:`Calling.call`, never under a lock. Where it
 runs is the client's choice: on a thread of its own (the default), in calls that
 are posted to somebody else's thread, or on whichever thread waits or calls
 ``process_events``. One thread dispatches at a time.
 
 Decisions taken here and nowhere else:
 
-* A handler that raises is logged, told to ``on_error``, and stops nobody.
 * ``on_init`` fires when the conversation's id is new: the CLI repeats the
   message at every turn.
 * Messages after a turn's result belong to nobody, and so does what was
@@ -22,19 +21,15 @@ Decisions taken here and nowhere else:
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..answers import Turn
-from ..events import Closed, HandlerError
-from ..log import logger
+from ..events import Closed
 from ..pieces import Piece, Thinking
 from ..protocol.streaming import Assembler
-from .handlers import HandlerRegistry, Handling, function_name
+from .calling import NO_HANDLERS, Calling
 from .inbox import MergedDelta
 from .items import Asked, EndOfStream, Routed, StderrLine, Withdrawn
-from .posting import Posting
 
 # The classes of messages are imported where they are looked at: they take longer than all
 # the rest, and the reader has loaded them before the first message comes.
@@ -44,30 +39,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Dispatcher"]
 
-NO_HANDLERS = HandlerRegistry()
 # How often the CLI may remind a model of the form of its answer in one turn.
 INSISTS_AT_MOST = 3
 
 
-class Dispatcher:
+class Dispatcher(Calling):
     """The state of delivery: the growing blocks, and whose turn it is."""
 
     def __init__(self, engine: Engine, post: Optional[Callable[[Callable[[], None]], object]]):
-        self._engine = engine
-        self.posting = Posting(post) if post is not None else None
+        super().__init__(engine, post)
         # Loaded with the first batch.
         self._parse: Any = None
         self._assembler = Assembler()
-        self._handlers = NO_HANDLERS
         self._session_id: Optional[str] = None
-        # The turn to which what arrives now belongs; read by threads that wait.
-        self.turn: Optional[Turn] = None
-        # Set while a thread dispatches: it must not wait for a turn.
-        self._dispatching = threading.local()
-        # The client closes: nobody may be left who runs posted calls.
-        self._released = False
-        # What a handler raised that must reach the thread which delivers.
-        self._leaving: Optional[BaseException] = None
 
     def is_unheard(self) -> bool:
         """Whether there is no handler at all, and nowhere else that calls are posted to."""
@@ -77,10 +61,6 @@ class Dispatcher:
     def only_hands_on(self, items: List[Any]) -> bool:
         """Whether these are requests only, which responders serve."""
         return self.posting is None and all(type(item) is Asked for item in items)
-
-    def is_dispatching(self) -> bool:
-        """Whether the calling thread is inside a handler."""
-        return getattr(self._dispatching, "depth", 0) > 0
 
     def process(self, batch: List[Any], count: Optional[int] = None) -> None:
         """
@@ -139,120 +119,6 @@ class Dispatcher:
         finally:
             del batch[:delivered]
 
-    def call(self, handler: Callable[[Any], object], event: Any) -> None:
-        """Call a handler, or have it called; its failure is nobody else's."""
-        if self.posting is None:
-            try:
-                handler(event)
-            except Exception as error:
-                self._failed(handler, event, error)
-            except BaseException as error:  # sys.exit(), Ctrl-C
-                if self._engine.delivery.by_waiters:
-                    # Meant for the program's own thread; first let this item be complete.
-                    self._leaving = error
-                else:
-                    self._failed(handler, event, error)
-            return
-        self._hand_over(handler, event)
-
-    def leave_handlers(self) -> None:
-        """
-        This thread is in no handler: it is about to go on outside of all of them.
-
-        Ctrl-C may have come just when it entered or left one.
-        """
-        self._dispatching.depth = 0
-
-    def handling(self) -> Handling:
-        """While something of the program's runs, this thread must not wait for a turn."""
-        return Handling(self._dispatching)
-
-    def post(self, function: Callable[[], None]) -> None:
-        """Have *function* called where calls are posted to; whatever that raises goes through."""
-        self._post_call(lambda _: function(), None)
-
-    def failed_elsewhere(
-        self,
-        handler: Callable[..., object],
-        event: Any,
-        error: BaseException,
-        turn: Optional[Turn],
-    ) -> None:
-        """Something that is not called from here raised *error*: log it, and tell on_error."""
-        if turn is not None and turn._handler_error is None:
-            turn._handler_error = error
-        with contextlib.suppress(Exception):  # the CLI still waits for an answer
-            self._log(handler, event, error)
-        report = HandlerError(error, handler, event)
-
-        def tell() -> None:
-            for reporter in self._handlers.of["error"]:
-                self.call(reporter, report)
-
-        # In order, and where handlers run.
-        self._engine.inbox.put([tell])
-
-    def release(self) -> None:
-        """The client closes: wait for posted calls no longer."""
-        self._released = True
-        if self.posting is not None:
-            self.posting.release()
-
-    # Where handlers run.
-
-    def _hand_over(self, handler: Callable[[Any], object], event: Any) -> None:
-        """Post a call; a queue that takes no calls is the handler's failure."""
-        try:
-            self._post_call(handler, event)
-        except BaseException as error:
-            self._failed(handler, event, error, direct=True)
-
-    def _post_call(self, handler: Callable[[Any], object], event: Any) -> None:
-        assert self.posting is not None
-        # As they are now; when the call runs, another turn may be going on.
-        registry, turn = self._handlers, self.turn
-
-        def call() -> None:
-            with self.handling():
-                try:
-                    handler(event)
-                except Exception as error:
-                    self._failed(handler, event, error, registry, turn)
-
-        self.posting(call)
-
-    def _failed(
-        self,
-        handler: Callable[[Any], object],
-        event: Any,
-        error: BaseException,
-        registry: Optional[HandlerRegistry] = None,
-        turn: Optional[Turn] = None,
-        *,
-        direct: bool = False,
-    ) -> None:
-        self._log(handler, event, error)
-        if registry is None:
-            turn = self.turn
-        if turn is not None and turn._handler_error is None:
-            turn._handler_error = error
-        # Never report a failure to report a failure: that would go on for ever.
-        if isinstance(event, HandlerError):
-            return
-        report = HandlerError(error, handler, event)
-        for reporter in (registry or self._handlers).of["error"]:
-            try:
-                if direct or registry is not None or self.posting is None:
-                    reporter(report)
-                else:
-                    self._hand_over(reporter, report)
-            except BaseException:  # sys.exit() included: this thread is everybody's
-                logger.exception("! the handler %r failed on an error", reporter)
-
-    def _log(self, handler: Callable[..., object], event: Any, error: BaseException) -> None:
-        name = function_name(handler)
-        logger.error("! the handler %s failed on %s", name, type(event).__name__, exc_info=error)
-
     # What is delivered.
 
     def _stream_event(self, raw: Any) -> None:
@@ -282,8 +148,12 @@ class Dispatcher:
             if turn._buffer is not None and turn._owns(parent):
                 turn._event(piece)
         hearing = self._handlers.of if parent is None else self._handlers.of_subagents
-        for handler in hearing["thinking" if isinstance(piece, Thinking) else "text"]:
-            self.call(handler, piece)
+        handlers = hearing["thinking" if isinstance(piece, Thinking) else "text"]
+        if self._frames is None:
+            for handler in handlers:
+                self.call(handler, piece)
+        else:
+            self.call_with_piece(handlers, piece)
 
     def _item(self, item: Any) -> None:
         if isinstance(item, MergedDelta):
@@ -426,19 +296,6 @@ class Dispatcher:
         if isinstance(waiting, Turn):
             waiting._forget()
         self._engine.send_next()  # this may be what a question waited for
-
-    def _then(self, call: Callable[[], None]) -> None:
-        """Do something after every handler called so far has run."""
-        # While closing, nobody may be left who runs posted calls.
-        if self.posting is None or self._released:
-            call()
-        else:
-            try:
-                self._post_call(lambda _: call(), None)
-            except BaseException as error:
-                # Whoever waits for the turn must not wait for a queue that takes no calls.
-                logger.warning("! a call could not be posted: %s", error)
-                call()
 
 
 def makes_way(item: Routed) -> bool:

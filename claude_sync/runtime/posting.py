@@ -28,8 +28,12 @@ class Posting:
         self._waiting = 0
         self._released = False
 
-    def __call__(self, call: Callable[[], None]) -> None:
-        """Have *call* made. What the queue raises when it takes no calls goes through."""
+    def __call__(self, call: Callable[[], None], _instead: object = None) -> None:
+        """
+        Have *call* made. What the queue raises when it takes no calls goes through.
+
+        What to do instead is for queues that know when they will make no more calls.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._waiting < POSTED_AT_ONCE or self._released)
             self._waiting += 1

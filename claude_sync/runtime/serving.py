@@ -40,6 +40,7 @@ CHECK_FAILED = (
     "The program that decides about this failed while it did, so the answer is no. "
     "Tell the user, and do not try again."
 )
+WINDOW_GONE = "The window in which a person would decide was closed, so the answer is no."
 NOBODY_IN_TIME = "Nobody answered within {seconds:g} seconds, so the answer is no."
 
 
@@ -50,7 +51,6 @@ class Serving:
         self._engine = engine
         # Hooks and tools, too, run on the thread that waits for the turn.
         self._by_caller = post == "caller"
-        self._posts = callable(post)
         self._warned = False
         self._hooks: Any = None
         self._tools: Any = None
@@ -69,6 +69,7 @@ class Serving:
             connection.open_requests[request_id] = request
             entry = connection.ledger.current()
         turn: Optional[Turn] = entry.owner if entry is not None else None
+        request.wait = turn._marks.asked(subtype, body) if turn is not None else None
         if subtype == "can_use_tool":
             self._limit(request)
             return Asked(entry, lambda: self._ask_permission(request, turn))
@@ -128,9 +129,12 @@ class Serving:
     def _ask_permission(self, request: OpenRequest, turn: Optional[Turn]) -> None:
         """Have it decided, where handlers that owe an answer run."""
         engine = self._engine
-        if self._posts:
+        if engine.dispatcher.posting is not None:
             try:
-                engine.dispatcher.post(lambda: self._decide(request, turn))
+                engine.dispatcher.post(
+                    lambda: self._decide(request, turn),
+                    lambda: request.end_handling(instead=deny_reply(request.message, WINDOW_GONE)),
+                )
             except BaseException as error:  # a queue that takes no calls
                 logger.warning("! a request could not be posted: %s", error)
                 request.end_handling(instead=deny_reply(request.message, CHECK_FAILED))
@@ -247,11 +251,12 @@ class Serving:
         def run() -> None:
             # Where handlers run, if that is elsewhere. Without a dispatcher, whoever delivers
             # may be just the one who thinks about it.
-            if dispatcher.posting is None:
+            posting = dispatcher.posting
+            if posting is None:
                 call()
                 return
             try:
-                dispatcher.posting(call)
+                posting(call)
             except BaseException as error:  # a queue that takes no calls
                 dispatcher.failed_elsewhere(function, None, error, None)
 

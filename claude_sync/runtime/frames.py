@@ -1,0 +1,215 @@
+"""
+Calls that wait for the next frame of a window: what ``gui.tk`` and ``gui.qt`` build on.
+
+::
+
+    process -> lines -> messages -> dispatch -> [frames] -> handlers, on the window's thread
+
+A window draws some sixty times a second, and whatever its thread does longer than
+that is seen as a stutter. So the window runs what waits once per frame, and:
+
+* Text that came since the last frame is one call, whatever number of pieces it had.
+* A frame has an end: what does not fit into it waits for the next one.
+* So many calls may wait and no more; then the dispatcher waits, and behind it the CLI.
+
+Nothing is lost and the order is kept. When the window is gone, the calls of the
+program's handlers are dropped, because what they would draw on is gone too, and what
+others wait for (the end of a turn, the answer to a request) happens without it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any, Callable, Deque, List, Optional
+
+from ..log import logger
+
+if TYPE_CHECKING:
+    from ..pieces import Piece
+
+__all__ = ["Frames"]
+
+# How long a frame may run calls: half of a sixtieth of a second, the rest is for drawing.
+FRAME_WORK = 0.008
+# So many calls, and characters of text, may wait for a frame.
+CALLS_AT_ONCE = 1000
+TEXT_AT_ONCE = 1024 * 1024
+
+
+class Call:
+    """A call that waits, and what to do instead if it is never made."""
+
+    __slots__ = ("_call", "instead")
+
+    size = 0  # characters of text
+
+    def __init__(self, call: Callable[[], None], instead: Optional[Callable[[], None]]) -> None:
+        self._call = call
+        self.instead = instead
+
+    def run(self) -> None:
+        """Make it."""
+        self._call()
+
+
+class GrowingCall:
+    """A call with text that grows while it waits."""
+
+    __slots__ = ("_call", "_handlers", "_pieces", "_turn", "size")
+
+    instead: Optional[Callable[[], None]] = None
+
+    def __init__(
+        self, piece: Piece, handlers: Any, turn: Any, call: Callable[[Piece], None]
+    ) -> None:
+        self._pieces: List[Piece] = [piece]
+        self.size = len(piece)
+        self._handlers = handlers
+        self._turn = turn
+        self._call = call
+
+    def takes(self, piece: Piece, handlers: Any, turn: Any) -> bool:
+        """Whether a piece belongs to the same block, turn and handlers; then it is taken."""
+        last = self._pieces[-1]
+        if (
+            last._block is not piece._block
+            or last._end > piece._end
+            or self._handlers is not handlers
+            or self._turn is not turn
+        ):
+            return False
+        self._pieces.append(piece)
+        self.size += len(piece)
+        return True
+
+    def run(self) -> None:
+        """Make it, with all of the text as one piece."""
+        pieces = self._pieces
+        last = pieces[-1]
+        if len(pieces) > 1:
+            merged = str.__new__(type(last), "".join(pieces))
+            merged._block = last._block
+            merged._end = last._end
+            last = merged
+        self._call(last)
+
+
+class Frames:
+    """
+    What waits for a window; filled by the dispatcher, run by the window's thread.
+
+    ``wake`` is called, on any thread, when something waits and nothing did before, so
+    that the window need not look for it; it must not refer to the client, which would
+    keep a forgotten client alive.
+    """
+
+    def __init__(self, wake: Optional[Callable[[], object]] = None) -> None:
+        self._wake = wake
+        # Threads that ran posted calls, the window's among them.
+        self.threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+        # Guards everything below; notified when there may be room again.
+        self._changed = threading.Condition(threading.Lock())
+        self._waiting: Deque[Any] = deque()
+        self._text = 0
+        # The window knows that something waits.
+        self._awake = False
+        # The client closes: wait for room no longer.
+        self._released = False
+        self._stopped = False
+
+    def __call__(
+        self, call: Callable[[], None], instead: Optional[Callable[[], None]] = None
+    ) -> None:
+        """Have *call* made in one of the next frames, or *instead* at once if there is none."""
+        if not self._add(Call(call, instead)) and instead is not None:
+            instead()
+
+    def grow(self, piece: Piece, handlers: Any, turn: Any) -> bool:
+        """Add text to the last call that waits, if that is one for the same block."""
+        with self._changed:
+            if not self._waiting or self._text >= TEXT_AT_ONCE:
+                return False
+            last = self._waiting[-1]
+            if type(last) is not GrowingCall or not last.takes(piece, handlers, turn):
+                return False
+            self._text += len(piece)
+            return True
+
+    def begin(self, piece: Piece, handlers: Any, turn: Any, call: Callable[[Piece], None]) -> None:
+        """Have *call* made with *piece* and what is added to it until then."""
+        self._add(GrowingCall(piece, handlers, turn, call))
+
+    def has_run_here(self) -> bool:
+        """Whether the calling thread is one that runs posted calls."""
+        return threading.current_thread() in self.threads
+
+    def run(self) -> bool:
+        """
+        On the window's thread, once per frame: make calls that wait; whether more do.
+
+        A handler may run a loop of the window's own (a modal dialog), in which this is
+        called again: the calls after it are made then.
+        """
+        self.threads.add(threading.current_thread())
+        end = time.monotonic() + FRAME_WORK
+        # What comes during this frame is for the next one.
+        left = len(self._waiting)
+        while left > 0:
+            with self._changed:
+                if not self._waiting:
+                    break
+                call = self._waiting.popleft()
+                self._text -= call.size
+                self._changed.notify_all()
+            left -= 1
+            call.run()
+            if time.monotonic() >= end:
+                break
+        with self._changed:
+            self._awake = bool(self._waiting)
+            return self._awake
+
+    def release(self) -> None:
+        """The client closes: make the dispatcher wait no longer."""
+        with self._changed:
+            self._released = True
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """The window is gone: make no more calls. Twice is harmless."""
+        with self._changed:
+            self._stopped = True
+            waiting, self._waiting = list(self._waiting), deque()
+            self._text = 0
+            self._changed.notify_all()
+        for call in waiting:
+            if call.instead is not None:
+                call.instead()
+
+    def _add(self, call: Any) -> bool:
+        """Let a call wait; whether it can."""
+        with self._changed:
+            self._changed.wait_for(self._has_room)
+            if self._stopped:
+                return False
+            self._waiting.append(call)
+            self._text += call.size
+            wakes = not self._awake
+            self._awake = True
+        if wakes and self._wake is not None:
+            try:
+                self._wake()
+            except Exception as error:
+                logger.warning("! the window cannot be woken up, so it counts as closed: %s", error)
+                self.stop()
+        return True
+
+    def _has_room(self) -> bool:
+        return (
+            self._stopped
+            or self._released
+            or (len(self._waiting) < CALLS_AT_ONCE and self._text < TEXT_AT_ONCE)
+        )

@@ -17,6 +17,8 @@ what it answers::
     query.call          -> query.result, or error
     callback.request    <- callback.response
 
+A line of a front end may have 128 MiB; a longer one is an ``INVALID_MESSAGE``.
+
 What this backend does beyond that. All of it is optional, and nothing of it changes what
 a front end gets that does not ask for it:
 
@@ -35,20 +37,41 @@ a front end gets that does not ask for it:
     and ``id``, a string that comes back as ``hook_id``.
 ``options.tools``
     Functions of the front end: ``[{"name", "description", "input_schema"}]``, and
-    ``ask: true`` if permission is to be asked for. A call is a ``callback.request`` with
-    ``callback_type: "tool"``, ``tool_name``, ``tool_input``, ``tool_use_id``; its answer has
-    ``content``, a text or a list of MCP content blocks, and ``is_error: true`` if it failed.
+    ``ask: true`` if permission is to be asked for; ``title``, ``annotations`` (hints as MCP
+    spells them: calls of tools with ``readOnlyHint`` may run at the same time) and
+    ``max_result_chars``. A call is a ``callback.request`` with ``callback_type: "tool"``,
+    ``tool_name``, ``tool_input``, ``tool_use_id``; its answer has ``content``, a text or a list
+    of MCP content blocks, ``is_error: true`` if it failed, and perhaps
+    ``structured_content``.
+``callback.progress``
+    From the front end, with the ``id`` of a tool's callback: how far the call is.
+    ``progress``, a number that grows; ``total`` and ``message`` where known. Not answered;
+    after the end of the call it means nothing.
 ``session.created`` (x)
     ``greeting``: what the CLI answered to its greeting, as it is (``commands``, ``models``,
     ``account``, ...). ``pid``, ``cli_version``: of the CLI, where known.
+    ``sdk_session_id`` is null for a conversation that is continued, or copied, until the CLI
+    has told its id, which every ``sdk.message`` has.
+``session.updated`` (x)
+    ``sdk_session_id``: as soon as it is known, if it was not; and when it changes (after
+    ``/clear``, or a new beginning).
 ``session.send``
     ``message`` may be a list of content blocks. ``uuid``: the uuid of the user message, if it
-    is a question; once used, it is refused. ``steer: true``: it joins the turn that is
-    running. ``should_query: false``: it is put into the conversation without a question.
+    is new; once used, it is refused. ``steer: true``: it joins the turn that is running; an
+    error if none is. ``should_query: false``: it is put into the conversation without a
+    question.
     Messages are asked one after the other, in order; one that is sent while a turn runs
     waits for its end. ``session.interrupt``,
     ``setModel``, ``setPermissionMode`` and ``setMaxThinkingTokens`` keep their place among
     them; other calls, and answers to callbacks, do not wait for anything.
+``session.interrupt``
+    ``cancel_queued: false`` leaves alone what the CLI has not begun; else that is withdrawn,
+    by new CLIs. ``session.interrupted`` (x) has what the CLI says of it: ``still_queued`` and
+    ``cancelled``, lists of uuids.
+``session.kill``
+    ``timeout``: how many seconds the CLI has to end in peace, up to 10; 0 kills it.
+``session.stderr`` (x)
+    ``line``: what the CLI tells people, as it comes.
 ``callback.request``
     Also ``blocked_path``, ``tool_use_id``, ``decision_reason``, ``title``, ``description``,
     ``agent_id``, ``hook_id``, where known. (x) ``request``: for a permission, the CLI's own
@@ -67,14 +90,15 @@ a front end gets that does not ask for it:
     ``args: ["get_settings", {"field": 1}]`` sends any request the CLI knows, as far as the
     client is trusted. ``kwargs``: an object of arguments by name (``timeout``). The result
     is the CLI's own reply. A method that was called and failed is a ``query.result`` with
-    ``success: false``, ``error`` and ``details`` (``error``: the class of the error, ``code``:
-    the CLI's); one that cannot be called so is an ``error`` ``QUERY_METHOD_FAILED``.
+    ``success: false``, ``error`` and ``details`` (``error``: the class of the error, ``code``
+    and ``text``: the CLI's); one that cannot be called so is an ``error``
+    ``QUERY_METHOD_FAILED``.
 ``error``
     ``details`` may have ``error`` (the class of the error here), ``exit_code`` and
     ``stderr_tail`` (of a CLI that died, ``error`` is ``CliExited`` then; the next message
     starts it again, resumed, unless ``on_crash`` is ``raise``). An ``SDK_ERROR`` with the
     ``id`` of a ``session.send`` or ``session.create`` says that this message gets no
-    ``result``.
+    ``result``; one without an ``id``, that the CLI has ended while nothing was asked.
 """
 
 from __future__ import annotations

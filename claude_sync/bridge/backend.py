@@ -32,7 +32,7 @@ from ..runtime.command import Launch
 from ..runtime.listening import Listener
 from ..runtime.outgoing import Outgoing
 from ..runtime.process import ProcessTransport
-from ..runtime.redaction import redact_text
+from ..runtime.redaction import redact_lines
 
 if TYPE_CHECKING:
     from .transport import SessionTransport
@@ -128,7 +128,8 @@ class Backend:
 
     def last_words(self) -> List[str]:
         """What it told people last, secrets removed."""
-        return [redact_text(line) for line in list(self._stderr)]
+        said = list(self._stderr)
+        return redact_lines(said) if said else []
 
     # Sessions.
 
@@ -190,7 +191,9 @@ class Backend:
     def _hear_error(self, line: bytes) -> None:
         text = line[:LONGEST_STDERR_LINE].decode("utf-8", "replace")
         self._stderr.append(text)
-        logger.debug("< bridge: %s", text)
+        if logger.isEnabledFor(DEBUG):
+            # In the light of the lines before it: a key may go over several.
+            logger.debug("< bridge: %s", shortened(self.last_words()[-1]))
 
     def _no_longer_reads(self) -> None:
         """It does not listen: what is said would be lost, so it is ended. Takes no lock."""

@@ -19,7 +19,7 @@ from ..hooks import failed_hook_output
 from ..runtime.handlers import SERVER, TOOL_PREFIX
 from .session_settings import snake_case
 
-__all__ = ["CallbackForms"]
+__all__ = ["CallbackForms", "progress_of"]
 
 Wire = Mapping[str, Any]
 
@@ -67,15 +67,7 @@ class CallbackForms:
     def tools(self, manifests: Wire, allowed: Sequence[str]) -> List[Dict[str, Any]]:
         """The functions of this program; those among *allowed* need no permission."""
         listed = manifests.get(SERVER, {}).get("toolsListResult", {}).get("tools", ())
-        return [
-            {
-                "name": tool["name"],
-                "description": tool.get("description", ""),
-                "input_schema": tool["inputSchema"],
-                "ask": TOOL_PREFIX + tool["name"] not in allowed,
-            }
-            for tool in listed
-        ]
+        return [told_tool(tool, TOOL_PREFIX + tool["name"] not in allowed) for tool in listed]
 
     # What the backend asks.
 
@@ -94,6 +86,10 @@ class CallbackForms:
         if made is not None:
             self._open[identity] = known
         return made
+
+    def is_open(self, identity: str) -> bool:
+        """Whether an answer is still wanted."""
+        return identity in self._open
 
     def withdraw(self, identity: str) -> bool:
         """The answer is no longer wanted; whether it was."""
@@ -192,14 +188,31 @@ def permission_answer(body: Wire) -> Dict[str, Any]:
     return payload
 
 
+def told_tool(tool: Wire, asks: bool) -> Dict[str, Any]:
+    """A function of this program, as ``session.create`` has it."""
+    told: Dict[str, Any] = {
+        "name": tool["name"],
+        "description": tool.get("description", ""),
+        "input_schema": tool["inputSchema"],
+        "ask": asks,
+    }
+    told.update({name: tool[name] for name in ("title", "annotations") if name in tool})
+    limit = (tool.get("_meta") or {}).get("anthropic/maxResultSizeChars")
+    if limit is not None:
+        told["max_result_chars"] = limit
+    return told
+
+
 def tool_request(identity: str, payload: Wire) -> Dict[str, Any]:
     """The call of a function, as the CLI calls it."""
     params: Dict[str, Any] = {
         "name": payload.get("tool_name"),
         "arguments": payload.get("tool_input") or {},
     }
+    # Whoever has functions of ours knows more than the document: progress, too.
+    params["_meta"] = {"progressToken": identity}
     if isinstance(payload.get("tool_use_id"), str):
-        params["_meta"] = {"claudecode/toolUseId": payload["tool_use_id"]}
+        params["_meta"]["claudecode/toolUseId"] = payload["tool_use_id"]
     message = {"jsonrpc": "2.0", "id": identity, "method": "tools/call", "params": params}
     return {"subtype": "mcp_message", "server_name": SERVER, "message": message}
 
@@ -213,9 +226,21 @@ def tool_answer(reply: Any) -> Dict[str, Any]:
         error = error if isinstance(error, dict) else {}
         return {"content": str(error.get("message") or "the tool failed"), "is_error": True}
     payload = {"content": result["content"]}
+    if isinstance(result.get("structuredContent"), dict):
+        payload["structured_content"] = result["structuredContent"]
     if result.get("isError") is True:
         payload["is_error"] = True
     return payload
+
+
+def progress_of(notification: Any) -> Optional[Tuple[str, Dict[str, Any]]]:
+    """The callback that a message to the server of tools tells the progress of, and that."""
+    message = notification if isinstance(notification, dict) else {}
+    params = message.get("params")
+    if message.get("method") != "notifications/progress" or not isinstance(params, dict):
+        return None
+    told = {name: params[name] for name in ("progress", "total", "message") if name in params}
+    return str(params.get("progressToken")), told
 
 
 def matches(matcher: Optional[str], subject: Optional[str]) -> bool:

@@ -9,7 +9,7 @@ of envelopes; ``sessions`` sends them.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, cast
 
 from ..errors import UsageError
 from ..hooks import hook_output
@@ -18,6 +18,7 @@ from .options import Policy, camel, check_updates
 if TYPE_CHECKING:
     from ..permissions import PermissionRequest
     from ..runtime.timers import Timer
+    from ..tool_context import ToolContext
 
 __all__ = ["Callback", "Callbacks", "HookCallback", "PermissionCallback", "ToolCallback"]
 
@@ -44,6 +45,10 @@ class Callback:
     def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
         """What gives the answer in *payload* to the CLI; UsageError if it is none."""
         raise NotImplementedError
+
+    def read_progress(self, payload: Mapping[str, Any]) -> Callable[[], None]:  # noqa: ARG002
+        """What tells the CLI how far the answer is; UsageError if nobody wants to know."""
+        raise UsageError("only a tool has a progress: answer this callback instead.")
 
     def expire(self) -> None:
         """Nobody has answered in time: answer for the front end."""
@@ -136,6 +141,11 @@ class HookCallback(Waited):
 class ToolCallback(Waited):
     """What does a function of the front end return?"""
 
+    def __init__(self, id: str, payload: Dict[str, Any], context: ToolContext) -> None:
+        # A threading.Event wherever a client calls a tool.
+        super().__init__(id, payload, cast(threading.Event, context.cancelled))
+        self._context = context
+
     def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
         """See the base class."""
         content = payload.get("content")
@@ -147,7 +157,23 @@ class ToolCallback(Waited):
             "content": content,
             "isError": payload.get("is_error") is True,
         }
+        structured = payload.get("structured_content")
+        if structured is not None and not isinstance(structured, dict):
+            raise UsageError("structured_content must be an object.")
+        if structured is not None:
+            result["structuredContent"] = structured
         return lambda: self.give(result)
+
+    def read_progress(self, payload: Mapping[str, Any]) -> Callable[[], None]:
+        """See the base class."""
+        done, total, message = (payload.get(name) for name in ("progress", "total", "message"))
+        for name, value in (("progress", done), ("total", 0 if total is None else total)):
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise UsageError(f"{name} must be a number, not {value!r}.")
+        if message is not None and not isinstance(message, str):
+            raise UsageError("message must be a string.")
+        number: Any = done
+        return lambda: self._context.progress(number, total, message)
 
     def expire(self) -> None:
         """See the base class."""

@@ -98,7 +98,8 @@ class Bridge:
         A client whose CLI runs behind the bridge; as ``Client(options, **overrides)``.
 
         Paths (``cwd``, ``add_dirs``, ``cli``, ...) are those of the machine on which the
-        backend runs. What a backend does not allow, it refuses when the client starts.
+        backend runs; so is ``client.pid``, where the backend tells it. What a backend does
+        not allow, it refuses when the client starts.
 
         Raises:
             UsageError: A setting is impossible, or has no word on this bridge.

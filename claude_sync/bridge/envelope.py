@@ -56,6 +56,7 @@ REQUESTS: Dict[str, bool] = {
     "session.interrupt": True,
     "session.kill": True,
     "callback.response": False,
+    "callback.progress": False,
     "query.call": True,
 }
 

@@ -30,7 +30,16 @@ class FrontEndTool(Tool):  # Python 3.9 cannot say Tool[..., Any]
     """A tool whose function is somewhere else."""
 
     def __init__(self, wish: ToolWish, call: Call) -> None:
-        super().__init__(nothing, name=wish.name, description=wish.description, ask=wish.ask)
+        super().__init__(
+            nothing,
+            name=wish.name,
+            description=wish.description,
+            title=wish.title,
+            ask=wish.ask,
+            max_result_chars=wish.max_result_chars,
+        )
+        # As MCP spells them: also hints that are not known here.
+        self.annotations = dict(wish.annotations)
         self._schema = wish.input_schema
         self._call = call
 

@@ -37,7 +37,10 @@ NOT_HERE = (
 NEEDS_TRUST = ("cli", "env", "extra_args", "settings", "plugins")
 BYPASS = "bypassPermissions"
 HOOK_KEYS = ("matcher", "timeout", "on_failure", "id")
-TOOL_KEYS = ("name", "description", "input_schema", "ask")
+TOOL_KEYS = (
+    *("name", "description", "input_schema", "ask"),
+    *("title", "annotations", "max_result_chars"),
+)
 ADVICE = "Start the backend with --trust-client if the front end may do that."
 
 
@@ -95,6 +98,9 @@ class ToolWish:
     description: str
     input_schema: Dict[str, Any]
     ask: bool = False
+    title: Optional[str] = None
+    annotations: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    max_result_chars: Optional[int] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,6 +242,8 @@ def tools_of(value: Any) -> Tuple[ToolWish, ...]:
             raise UsageError(f"each of tools needs a name, a string; not {shown(item)}")
         if not isinstance(fields["input_schema"], dict):
             raise UsageError(f"the input_schema of {fields['name']} must be an object")
+        if not isinstance(fields.get("annotations", {}), dict):
+            raise UsageError(f"the annotations of {fields['name']} must be an object")
         wishes.append(ToolWish(**{**fields, "ask": fields.get("ask") is True}))
     return tuple(wishes)
 

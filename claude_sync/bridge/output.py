@@ -5,7 +5,8 @@ A front end that reads slowly must lose nothing and must not make memory grow wi
 bound. So each session has a bound of its own: past it, whoever brings what the CLI of
 that session says waits here, its inbox fills up, and its CLI is no longer read. Other
 sessions go on up to their own bounds. Answers and requests, which are small and for
-which somebody waits, never wait here.
+which somebody waits, never wait here; a front end that lets them pile up is not listened
+to until it reads again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ __all__ = ["SESSION_BOUND", "Output"]
 
 # Bytes of a session that may wait to be written.
 SESSION_BOUND = 4 * 1024 * 1024
+# Bytes of answers that may wait before nothing more is asked.
+ANSWERS_BOUND = 16 * 1024 * 1024
 # So much is written in one go: enough to be fast, and not so much that joining it matters.
 ONE_WRITE = 256 * 1024
 
@@ -49,9 +52,13 @@ class Output:
         self._lines: Deque[Tuple[bytes, Optional[str]]] = deque()
         # Bytes of each session that are not written yet.
         self._waiting: Dict[str, int] = {}
+        # Bytes of what belongs to no session's bound.
+        self._answers = 0
         # Sessions that never wait again.
         self._released: Set[str] = set()
         self._writing = False
+        # How often something was written.
+        self._writes = 0
         self._ended = False
         self.is_broken = False
 
@@ -63,6 +70,8 @@ class Output:
                 self._waiting[session_id] = self._waiting.get(session_id, 0) + len(line)
             if self.is_broken:
                 return
+            if session_id is None:
+                self._answers += len(line)
             self._lines.append((line, session_id))
             self._changed.notify_all()
 
@@ -70,6 +79,13 @@ class Output:
         """How many bytes of a session are not written yet."""
         with self._changed:
             return self._waiting.get(session_id, 0)
+
+    def wait_for_room(self) -> None:
+        """Wait until the front end has read enough of what it was answered."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._answers <= ANSWERS_BOUND or self.is_broken or self._ended
+            )
 
     def release(self, session_id: str) -> None:
         """A session ends: whoever waits for room for it goes on, and nobody waits again."""
@@ -83,14 +99,24 @@ class Output:
             self._released.discard(session_id)
             self._waiting.pop(session_id, None)
 
-    def flush(self, timeout: float) -> bool:
-        """Wait until everything is written: True; False if that takes longer."""
+    def flush(self, silence: float, longest: float) -> bool:
+        """
+        Wait until everything is written: True.
+
+        False if nothing of it is read for *silence* seconds, or if it takes *longest*.
+        """
+        deadline = Deadline(longest)
         with self._changed:
-            return wait_for(
-                self._changed,
-                lambda: self.is_broken or not (self._lines or self._writing),
-                Deadline(timeout),
-            )
+            while not self._is_done_locked():
+                count = self._writes
+                left = min(silence, deadline.left() or 0.0)
+
+                def goes_on(count: int = count) -> bool:
+                    return self._is_done_locked() or self._writes != count
+
+                if not wait_for(self._changed, goes_on, Deadline(left)):
+                    return False
+        return True
 
     def end(self) -> None:
         """Let the thread that writes come to its end when everything is written."""
@@ -112,6 +138,9 @@ class Output:
                 return
             self._written(taken[1])
 
+    def _is_done_locked(self) -> bool:
+        return self.is_broken or not (self._lines or self._writing)
+
     def _has_room_locked(self, session_id: str) -> bool:
         return (
             self._waiting.get(session_id, 0) <= self._bound
@@ -119,27 +148,29 @@ class Output:
             or self.is_broken
         )
 
-    def _take(self) -> Optional[Tuple[bytes, Dict[str, int]]]:
+    def _take(self) -> Optional[Tuple[bytes, Dict[Optional[str], int]]]:
         """What to write next, and how much of it is whose; None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._lines or self._ended)
             lines = []
             size = 0
-            of_sessions: Dict[str, int] = {}
+            of_sessions: Dict[Optional[str], int] = {}
             while self._lines and size < ONE_WRITE:
                 line, session_id = self._lines.popleft()
                 lines.append(line)
                 size += len(line)
-                if session_id is not None:
-                    of_sessions[session_id] = of_sessions.get(session_id, 0) + len(line)
+                of_sessions[session_id] = of_sessions.get(session_id, 0) + len(line)
             self._writing = bool(lines)
         return (b"".join(lines), of_sessions) if lines else None
 
-    def _written(self, of_sessions: Dict[str, int]) -> None:
+    def _written(self, of_sessions: Dict[Optional[str], int]) -> None:
         with self._changed:
             self._writing = False
+            self._writes += 1
             for session_id, size in of_sessions.items():
-                if session_id in self._waiting:
+                if session_id is None:
+                    self._answers -= size
+                elif session_id in self._waiting:
                     self._waiting[session_id] = max(0, self._waiting[session_id] - size)
             self._changed.notify_all()
 

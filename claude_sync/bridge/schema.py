@@ -39,9 +39,12 @@ def schema() -> Schema:
     incoming = {
         "session.create": envelope("session.create", created_by()),
         "session.send": envelope("session.send", sent(), session=True),
-        "session.interrupt": envelope("session.interrupt", record({}), session=True),
-        "session.kill": envelope("session.kill", record({}), session=True),
+        "session.interrupt": envelope(
+            "session.interrupt", record({"cancel_queued": FLAG}), session=True
+        ),
+        "session.kill": envelope("session.kill", record({"timeout": AMOUNT}), session=True),
         "callback.response": envelope("callback.response", answer(), id_needed=True),
+        "callback.progress": envelope("callback.progress", progress(), id_needed=True),
         "query.call": envelope("query.call", query(), session=True),
     }
     outgoing = {
@@ -50,7 +53,11 @@ def schema() -> Schema:
         "callback.request": envelope("callback.request", question(), True, True),
         "callback.cancelled": envelope("callback.cancelled", record({}), True, True),
         "query.result": envelope("query.result", query_result(), session=True),
-        "session.interrupted": envelope("session.interrupted", record({}), session=True),
+        "session.interrupted": envelope("session.interrupted", receipt(), session=True),
+        "session.stderr": envelope(
+            "session.stderr", record({"line": TEXT}, ["line"]), session=True, id_allowed=False
+        ),
+        "session.updated": envelope("session.updated", updated(), session=True, id_allowed=False),
         "session.killed": envelope("session.killed", record({}), session=True),
         "error": envelope("error", error()),
     }
@@ -154,10 +161,17 @@ def answer() -> Schema:
         "reason": TEXT,
         "hook_specific_output": OBJECT,
         "content": {"oneOf": [TEXT, OBJECTS]},
+        "structured_content": OBJECT,
         "is_error": FLAG,
     }
     # What later CLIs take from a hook passes.
     return {**record(fields), "additionalProperties": True}
+
+
+def progress() -> Schema:
+    """The payload of ``callback.progress``."""
+    fields = {"progress": {"type": "number"}, "total": {"type": "number"}, "message": TEXT}
+    return record(fields, ["progress"])
 
 
 def query() -> Schema:
@@ -177,6 +191,17 @@ def created() -> Schema:
         "cli_version": {"type": ["string", "null"]},
     }
     return record(fields, ["sdk_session_id"])
+
+
+def updated() -> Schema:
+    """The payload of ``session.updated``."""
+    return record({"sdk_session_id": {"type": ["string", "null"]}}, ["sdk_session_id"])
+
+
+def receipt() -> Schema:
+    """The payload of ``session.interrupted``: the CLI's words, which later ones may add to."""
+    fields = {"still_queued": TEXTS, "cancelled": TEXTS}
+    return {**record(fields), "additionalProperties": True}
 
 
 def question() -> Schema:
@@ -245,6 +270,7 @@ def parts() -> Schema:
             "properties": {
                 "error": TEXT,
                 "code": TEXT,
+                "text": TEXT,
                 "exit_code": {"type": "integer"},
                 "stderr_tail": TEXTS,
             },
@@ -280,7 +306,16 @@ def parts() -> Schema:
             }
         ),
         "tool": record(
-            {"name": TEXT, "description": TEXT, "input_schema": OBJECT, "ask": FLAG}, ["name"]
+            {
+                "name": TEXT,
+                "description": TEXT,
+                "input_schema": OBJECT,
+                "ask": FLAG,
+                "title": TEXT,
+                "annotations": OBJECT,
+                "max_result_chars": COUNT,
+            },
+            ["name"],
         ),
         "sandbox": sandbox(),
     }

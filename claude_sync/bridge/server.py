@@ -19,14 +19,15 @@ import os
 import threading
 from logging import DEBUG
 from queue import Empty, SimpleQueue
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from ..errors import ClaudeError, UsageError
 from ..log import logger, shortened
-from ..protocol.lines import LineSplitter
 from ..runtime.responders import Responders
 from ..runtime.timers import Timers
 from ..runtime.waiting import SLICE, Deadline
+from .bounded_lines import LONGEST_LINE, BoundedLines
+from .descriptors import Descriptors
 from .envelope import (
     CALLBACK_NOT_FOUND,
     DEFAULT_CALLBACK_TIMEOUT,
@@ -39,18 +40,24 @@ from .envelope import (
     Request,
     encode_envelope,
     read_request,
+    shown,
 )
 from .options import Policy, plan_of
 from .output import SESSION_BOUND, Output
-from .sessions import Session, details_of
+from .sessions import CLOSING_TIME, Session, details_of
 
 __all__ = ["Server", "main", "serve"]
 
-ONE_READ = 1024 * 1024
 # Longer than a client takes to close.
 CLOSING = 15.0
-# For a front end that still reads what was said last.
+# A front end may read what was said last as long as it reads at all; and not for ever.
 LAST_WORDS = 5.0
+ALL_LAST_WORDS = 60.0
+JOINING = 1.0
+TOO_LONG = (
+    "a line is longer than {} bytes and was not read. Send large things in several messages, "
+    "or as paths of files."
+)
 
 
 class Server:
@@ -60,6 +67,7 @@ class Server:
     Args:
         read: Returns the next bytes of the front end, b"" at the end.
         write: Writes all it is given; raises OSError if nobody reads.
+        release: Makes both come back, for good.
 
     """
 
@@ -71,8 +79,12 @@ class Server:
         max_sessions: int = DEFAULT_MAX_SESSIONS,
         callback_timeout: float = DEFAULT_CALLBACK_TIMEOUT,
         bound: int = SESSION_BOUND,
+        release: Callable[[], None] = lambda: None,
+        longest_line: int = LONGEST_LINE,
     ) -> None:
         self._read = read
+        self._release = release
+        self._longest_line = longest_line
         self.policy = policy or Policy()
         self.callback_timeout = callback_timeout
         self._max_sessions = max_sessions
@@ -93,6 +105,7 @@ class Server:
             "session.interrupt": lambda request: self._session_of(request).interrupt(request),
             "session.kill": self._kill,
             "callback.response": self._respond,
+            "callback.progress": self._progress,
             "query.call": lambda request: self._session_of(request).call(request),
         }
 
@@ -123,12 +136,11 @@ class Server:
         # What was asked for before is answered, too: everything waits for a CLI, if for
         # anything, and those are being closed.
         join(self._pool.stop(), CLOSING)
-        self.output.flush(LAST_WORDS)
+        self.output.flush(LAST_WORDS, ALL_LAST_WORDS)
         self.output.end()
-        # A write may never come back: then the process ends without it. So may the thread
-        # that reads, for which nobody waits.
-        self._readers.stop()
-        join([*self._writers.stop(), self.timers.stop()], LAST_WORDS / 5)
+        self._release()
+        threads = [*self._readers.stop(), *self._writers.stop(), self.timers.stop()]
+        join(threads, JOINING)
 
     def run(self, task: Callable[[], None]) -> None:
         """Run *task* on a thread of the pool."""
@@ -162,13 +174,18 @@ class Server:
     # What comes in.
 
     def _read_all(self) -> None:
-        splitter = LineSplitter()
+        lines = BoundedLines(self._longest_line)
         reason = "its input ended"
         try:
             while True:
+                # A front end that does not read its answers is not listened to, either.
+                self.output.wait_for_room()
                 chunk = self._read()
-                for line in splitter.feed(chunk) if chunk else splitter.end():
-                    self.receive(line)
+                for line in lines.feed(chunk) if chunk else lines.end():
+                    if line is None:
+                        self.error(INVALID_MESSAGE, TOO_LONG.format(self._longest_line))
+                    else:
+                        self.receive(line)
                 if not chunk:
                     return
         except OSError as error:
@@ -233,32 +250,42 @@ class Server:
 
     def _kill(self, request: Request) -> None:
         session = self._session_of(request)
+        given = request.payload.get("timeout")
+        seconds = CLOSING_TIME if given is None else given
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
+            raise request.invalid(f"timeout must be a number of seconds, not {shown(given)}.")
         with self._lock:
             self._sessions.pop(session.id, None)
 
         def kill() -> None:
-            self._close_session(session)
+            self._close_session(session, min(seconds, CLOSING_TIME))
             self.output.put(self.line("session.killed", {}, request.id, session.id))
 
         self.run(kill)
 
-    def _close_session(self, session: Session) -> None:
+    def _close_session(self, session: Session, timeout: float = CLOSING_TIME) -> None:
         try:
-            session.close()
+            session.close(timeout)
         except Exception:
             logger.exception("! a session did not close well")
 
     def _respond(self, request: Request) -> None:
-        if request.id is None:
-            raise Refused(INVALID_MESSAGE, "callback.response: id is missing.")
-        if request.session_id is not None:
-            sessions = [self._session_of(request)]
-        else:
-            with self._lock:
-                sessions = list(self._sessions.values())
-        if not any(session.respond(request) for session in sessions):
+        if not any(session.respond(request) for session in self._sessions_of(request)):
             text = f"there is no open callback {request.id}: it was answered, or its time is up."
             raise Refused(CALLBACK_NOT_FOUND, text)
+
+    def _progress(self, request: Request) -> None:
+        for session in self._sessions_of(request):
+            session.progress(request)
+
+    def _sessions_of(self, request: Request) -> List[Session]:
+        """Those that may have the callback that is meant."""
+        if request.id is None:
+            raise request.invalid("id is missing. Put in that of the callback.request.")
+        if request.session_id is not None:
+            return [self._session_of(request)]
+        with self._lock:
+            return list(self._sessions.values())
 
 
 def serve(
@@ -270,6 +297,7 @@ def serve(
     max_sessions: int = DEFAULT_MAX_SESSIONS,
     trust_client: bool = False,
     callback_timeout: float = DEFAULT_CALLBACK_TIMEOUT,
+    longest_line: int = LONGEST_LINE,
     handle_signals: bool = False,
 ) -> None:
     """
@@ -283,6 +311,7 @@ def serve(
         trust_client: Let the front end choose programs and variables, and switch
             permissions off.
         callback_timeout: How many seconds the front end may take for an answer.
+        longest_line: How many bytes a message of the front end may have.
         handle_signals: End in peace at SIGTERM, SIGINT and SIGHUP; on the main thread only.
 
     """
@@ -291,19 +320,23 @@ def serve(
         if not os.path.isdir(folder):
             raise UsageError(f"there is no folder {folder!r} in which sessions could work.")
         folders.append(os.path.realpath(folder))
-
-    def write(data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(sink, view) :]
-
     policy = Policy(trust_client, tuple(folders), cli)
+    pipes = Descriptors(source, sink)
     server = Server(
-        lambda: os.read(source, ONE_READ), write, policy, max_sessions, callback_timeout
+        pipes.read,
+        pipes.write,
+        policy,
+        max_sessions,
+        callback_timeout,
+        release=pipes.stop,
+        longest_line=longest_line,
     )
     if handle_signals:
         stop_at_signals(server.stop)
-    server.serve()
+    try:
+        server.serve()
+    finally:
+        pipes.close()
 
 
 def join(threads: Sequence[Optional[threading.Thread]], timeout: float) -> None:

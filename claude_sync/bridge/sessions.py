@@ -43,6 +43,8 @@ __all__ = ["Session", "details_of"]
 
 # The client answers for a hook that takes too long; later than this backend does.
 ALLOWANCE = 30.0
+CLOSING_TIME = 10.0
+EARLY_LINES = 50
 # What of a request for permission a front end is told, beside what is documented.
 MORE_OF_A_PERMISSION = ("decision_reason", "title", "description", "agent_id")
 
@@ -63,6 +65,8 @@ class Session:
         self._plan = plan
         self._callbacks = Callbacks()
         self._lane = Lane(server.run)
+        # Not behind messages: one that waits may wait for such an answer.
+        self._answers = Lane(server.run)
         # Those that the front end chose so far.
         self._uuids: Set[str] = set() if plan.uuid is None else {plan.uuid}
         settings = dict(plan.settings)
@@ -77,25 +81,39 @@ class Session:
             on_stream_event=self._said,
             on_permission=self._asked,
         )
+        if plan.extensions:
+            # Lines that came before the front end knew of the session.
+            self._early_lines: Optional[Deque[str]] = deque(maxlen=EARLY_LINES)
+            self._early_lock = threading.Lock()
+            self.client.on_stderr(self._told_people)
+        self.client._engine.lifecycle.idle_end = self._died
+        # The CLI's id of the conversation, as far as the front end was told.
+        self._told_id = self.client.session_id
 
     # Its life.
 
     def start(self, id: Optional[str]) -> None:
         """Start the CLI, tell that the session is there, ask the first question."""
         self.client.start()
-        created: Dict[str, Any] = {"sdk_session_id": self.client.session_id}
+        self._told_id = self.client.session_id
+        created: Dict[str, Any] = {"sdk_session_id": self._told_id}
         if self._plan.extensions:
             info = self.client.info
             created.update(greeting=info.raw, pid=self.client.pid, cli_version=info.cli_version)
         self._send("session.created", created, id)
+        if self._plan.extensions:
+            with self._early_lock:
+                lines, self._early_lines = self._early_lines or (), None
+                for line in lines:
+                    self._send("session.stderr", {"line": line}, None)
         if self._plan.prompt is not None:
             self._in_order(id, lambda: self._submit(id, self._plan.prompt, self._plan.uuid))
 
-    def close(self) -> None:
-        """End it for good; waits for that."""
+    def close(self, timeout: float = CLOSING_TIME) -> None:
+        """End it for good, within *timeout* seconds; waits for that."""
         self._server.output.release(self.id)
         try:
-            self.client.close()
+            self.client.close(timeout)
         finally:
             for callback in self._callbacks.all():
                 self._callbacks.close(callback)
@@ -116,21 +134,26 @@ class Session:
             raise request.invalid(str(error)) from None
         if uuid in self._uuids:
             raise request.invalid(f"the uuid {uuid} was used before: the CLI would ignore it.")
+        engine = self.client._engine
         if payload.get("steer") is True:
-            self._in_order(request.id, lambda: self.client.steer(message))
-        elif payload.get("should_query") is False:
-            self._in_order(request.id, lambda: self.client.add_context(message))
+            # Its uuid may come again: what comes too late to steer can be asked.
+            self._in_order(request.id, lambda: engine.steer(user_message(message), uuid))
+            return
+        if uuid is not None:
+            self._uuids.add(uuid)
+        if payload.get("should_query") is False:
+            self._in_order(request.id, lambda: engine.add_context(user_message(message), uuid))
         else:
-            if uuid is not None:
-                self._uuids.add(uuid)
             self._in_order(request.id, lambda: self._submit(request.id, message, uuid))
 
     def interrupt(self, request: Request) -> None:
         """``session.interrupt``."""
+        cancel_queued = request.payload.get("cancel_queued") is not False
 
         def interrupt() -> None:
-            self.client.interrupt()
-            self._send("session.interrupted", {}, request.id)
+            receipt = self.client.interrupt(cancel_queued=cancel_queued)
+            told = receipt.raw if self._plan.extensions else {}
+            self._send("session.interrupted", told, request.id)
 
         self._in_order(request.id, interrupt)
 
@@ -167,14 +190,41 @@ class Session:
             raise request.invalid(str(error)) from None
         if not self._callbacks.close(callback):
             raise Refused(CALLBACK_NOT_FOUND, "the time for this answer is up.")
-        self._in_order_of_callbacks(give)
+        self._answers.run(self._guarded(None, give))
         return True
+
+    def progress(self, request: Request) -> None:
+        """``callback.progress``; nothing happens if the callback is over, or is none of ours."""
+        callback = self._callbacks.get(request.id)
+        if callback is None:
+            return
+        try:
+            tell = callback.read_progress(request.payload)
+        except UsageError as error:
+            raise request.invalid(str(error)) from None
+        self._answers.run(self._guarded(None, tell))
 
     # What the CLI says, and asks.
 
     def _said(self, message: Any) -> None:
         line = self._server.line("sdk.message", message.raw, None, self.id)
         self._server.output.put(line, self.id)
+        known = self.client.session_id
+        if known != self._told_id and self._plan.extensions:
+            self._told_id = known
+            self._send("session.updated", {"sdk_session_id": known}, None)
+
+    def _told_people(self, line: Any) -> None:
+        with self._early_lock:
+            if self._early_lines is not None:
+                self._early_lines.append(str(line))
+                return
+        told = self._server.line("session.stderr", {"line": str(line)}, None, self.id)
+        self._server.output.put(told, self.id)
+
+    def _died(self, error: Exception) -> None:
+        """The CLI has ended while nothing was asked of it."""
+        self._server.error(SDK_ERROR, str(error), None, self.id, details_of(error))
 
     def _asked(self, request: Any) -> object:
         payload: Dict[str, Any] = {
@@ -232,7 +282,7 @@ class Session:
                 "tool_input": arguments,
                 "tool_use_id": context.tool_use_id,
             }
-            callback = ToolCallback(new_uuid(), payload, context.cancelled)
+            callback = ToolCallback(new_uuid(), payload, context)
             return self._answer_to(callback, self._server.callback_timeout)
 
         return FrontEndTool(wish, call)
@@ -277,16 +327,17 @@ class Session:
     def _turn_ended(self, id: Optional[str], turn: Turn) -> None:
         """Tell of an end that the CLI has not told of."""
         error = None if turn.cancelled() else turn.exception(0)
+        if isinstance(error, TurnError) and error.result is None:
+            # Interrupted, perhaps; but what counts is that there is no CLI any more.
+            connection = self.client._engine.lifecycle.connection
+            ended = connection is not None and connection.ended
+            error = (connection.error if connection is not None and ended else None) or error
         told = isinstance(error, TurnError) and error.result is not None
         if error is not None and not told and not isinstance(error, ClientClosed):
             self._server.error(SDK_ERROR, str(error), id, self.id, details_of(error))
 
     def _in_order(self, id: Optional[str], task: Callable[[], None]) -> None:
         self._lane.run(self._guarded(id, task))
-
-    def _in_order_of_callbacks(self, give: Callable[[], None]) -> None:
-        # Not behind messages: one that waits may wait for this answer.
-        self._server.run(self._guarded(None, give))
 
     def _guarded(self, id: Optional[str], task: Callable[[], None]) -> Callable[[], None]:
         """*task*, whose failure the front end is told."""
@@ -342,7 +393,7 @@ def is_new_conversation(settings: Mapping[str, Any]) -> bool:
 def details_of(error: BaseException) -> Dict[str, Any]:
     """What a program may want to know of an error."""
     details: Dict[str, Any] = {"error": type(error).__name__}
-    for name in ("exit_code", "stderr_tail", "code"):
+    for name in ("exit_code", "stderr_tail", "code", "text"):
         value = getattr(error, name, None)
         if value:
             details[name] = list(value) if isinstance(value, tuple) else value

@@ -30,13 +30,11 @@ any other request          ``query.call``
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
-
-import ujson
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
 
 from ..log import logger
 from ..protocol.control import error_reply, success_reply
-from .callback_forms import CallbackForms
+from .callback_forms import CallbackForms, progress_of
 from .calls import call_of, reply_body, reply_code, reply_text
 from .envelope import (
     CALLBACK_NOT_FOUND,
@@ -46,9 +44,10 @@ from .envelope import (
     encode_envelope,
 )
 from .session_settings import DOCUMENTED
+from .steps import End, Step
 from .uuids import Uuids
 
-__all__ = ["End", "Step", "Translation"]
+__all__ = ["Translation"]
 
 Wire = Mapping[str, Any]
 
@@ -61,30 +60,12 @@ FACTS = (
 )
 # The errors of a session that is over, by the class that a backend of ours tells.
 FATAL = ("CliExited", "CliDidNotStart", "CliNotFound", "ClientClosed")
+# Those of a CLI that was there and has ended by itself: its own words say why.
+NOT_STARTED = ("CliExited", "CliDidNotStart")
 NO_TOOLS = (
     "the backend of this bridge has no words for functions of this program (tools). Use a "
     "backend of claude_sync, or leave the tools out"
 )
-
-
-class End(NamedTuple):
-    """How a session ended: what to tell people, and the exit code of its CLI, if known."""
-
-    lines: Tuple[str, ...] = ()
-    exit_code: Optional[int] = None
-
-
-class Step:
-    """What follows from one message."""
-
-    def __init__(self) -> None:
-        self.to_backend: List[bytes] = []
-        self.to_client: List[bytes] = []
-        self.end: Optional[End] = None
-
-    def say(self, message: Wire) -> None:
-        """Let the client read *message*."""
-        self.to_client.append(as_line(message))
 
 
 class Asked(NamedTuple):
@@ -95,6 +76,8 @@ class Asked(NamedTuple):
     subtype: str = ""
     uuid: Optional[str] = None
     fact: str = ""
+    # What was sent, if it can be sent in another way.
+    message: Any = None
 
 
 class Translation:
@@ -129,6 +112,7 @@ class Translation:
         self._facts: Dict[str, Any] = {}
         self._uuids = Uuids()
         self._sdk_session_id = ""
+        self._heard_stderr = False
         self._killed = False
         self._is_gone = False
 
@@ -150,13 +134,18 @@ class Translation:
             logger.debug("= a %s has no place in an envelope; not sent", kind)
         return step
 
-    def kill(self) -> Step:
-        """Ask the backend to end the session; at once if it exists, else when it does."""
+    def kill(self, timeout: Optional[float] = None) -> Step:
+        """
+        Ask the backend to end the session; at once if it exists, else when it does.
+
+        *timeout*: how many seconds its CLI has, if the backend knows such a word.
+        """
         step = Step()
         if not self._killed:
             self._killed = True
             if self.session_id is not None:
-                self._put(step, "session.kill", {}, Asked("kill"))
+                payload = {} if timeout is None or not self.extended else {"timeout": timeout}
+                self._put(step, "session.kill", payload, Asked("kill"))
         return step
 
     def is_known(self) -> bool:
@@ -169,11 +158,13 @@ class Translation:
         if subtype == "initialize":
             self._create(step, request_id, fields)
         elif subtype == "interrupt":
-            asked = Asked("interrupt", request_id)
-            self._put(step, "session.interrupt", {}, asked)
+            keeps = self.extended and fields.get("cancel_queued") is not True
+            payload = {"cancel_queued": False} if keeps else {}
+            self._put(step, "session.interrupt", payload, Asked("interrupt", request_id))
         elif subtype == "mcp_message":
-            # How far a function is: there is no word for it, and nobody waits for a reply.
-            logger.debug("= the progress of a tool is not told over a bridge")
+            told = progress_of(fields.get("message"))
+            if told is not None and self._callbacks.is_open(told[0]):
+                self._put(step, "callback.progress", told[1], id=told[0])
         else:
             call = call_of(str(subtype), fields, self.extended)
             if isinstance(call, str):
@@ -206,17 +197,17 @@ class Translation:
     def _send(self, step: Step, message: Wire) -> None:
         uuid = str(message.get("uuid"))
         payload: Dict[str, Any] = {"message": (message.get("message") or {}).get("content")}
-        is_question = message.get("shouldQuery") is not False
+        asked = Asked("send", uuid=uuid)
         if self.extended:
             payload["uuid"] = uuid
-            if not is_question:
+            if message.get("shouldQuery") is False:
                 payload["should_query"] = False
+                asked = asked._replace(subtype="context")
             elif self._uuids.running is not None:
                 payload["steer"] = True
-                is_question = False
-        self._uuids.sent(uuid, is_taken_over=is_question)
-        subtype = "" if is_question else "not asked"
-        self._put(step, "session.send", payload, Asked("send", subtype=subtype, uuid=uuid))
+                asked = asked._replace(subtype="steer", message=message)
+        self._uuids.sent(uuid)
+        self._put(step, "session.send", payload, asked)
 
     def _answer(self, step: Step, message: Wire) -> None:
         response = message.get("response") or {}
@@ -287,8 +278,15 @@ class Translation:
         elif kind == "command_lifecycle":
             if not self.extended:
                 return  # about a uuid that is none of ours
-            payload = self._uuids.in_lifecycle(payload)
+            self._uuids.in_lifecycle(payload)
         step.say(payload)
+
+    def _updated(self, step: Step, _: Wire, payload: Wire) -> None:  # noqa: ARG002
+        self._sdk_session_id = str(payload.get("sdk_session_id") or "")
+
+    def _stderr(self, step: Step, _: Wire, payload: Wire) -> None:
+        self._heard_stderr = True
+        step.to_people.append(str(payload.get("line")))
 
     def _called_back(self, step: Step, envelope: Wire, payload: Wire) -> None:
         identity = str(envelope.get("id"))
@@ -311,6 +309,8 @@ class Translation:
         succeeded = payload.get("success") is True
         if asked.kind == "fact":
             self._told_fact(step, asked.fact, payload.get("result") if succeeded else None)
+        elif not succeeded and error_class(payload) in FATAL:
+            self._fail(step, str(payload.get("error")), payload["details"])
         elif succeeded:
             body = reply_body(asked.subtype, payload.get("result"))
             step.say(success_reply(asked.request_id, body))
@@ -320,7 +320,8 @@ class Translation:
     def _interrupted(self, step: Step, envelope: Wire, payload: Wire) -> None:
         asked = self._asked.pop(str(envelope.get("id")), None)
         if asked is not None and asked.kind == "interrupt":
-            for uuid in payload.get("cancelled") or ():
+            cancelled = payload.get("cancelled")
+            for uuid in cancelled if isinstance(cancelled, list) else ():
                 self._uuids.over(uuid)
             step.say(success_reply(asked.request_id, payload))
 
@@ -336,6 +337,12 @@ class Translation:
         asked = self._asked.pop(identity, None)
         self._is_gone = self._is_gone or code == SESSION_NOT_FOUND
         is_over = code == SESSION_NOT_FOUND or details.get("error") in FATAL
+        is_end = is_over and asked is not None and asked.kind in ("call", "interrupt")
+        if asked is not None and asked.kind == "create":
+            is_end = details.get("error") in NOT_STARTED
+        if is_end:
+            self._fail(step, text, details)
+            return
         if asked is not None and asked.kind in ("create", "call", "interrupt"):
             step.say(error_reply(asked.request_id, text, reply_code(payload) or str(code)))
             return
@@ -345,6 +352,11 @@ class Translation:
             self._cancelled(step, envelope, payload)
         elif is_over or (asked is None and code == SDK_ERROR and not self.extended):
             self._fail(step, text, details)
+        elif asked is not None and asked.message is not None and is_too_late(details):
+            # The turn ended before what was steered came there: as without a bridge, it is
+            # a turn of its own then.
+            self._uuids.running = None
+            self._send(step, asked.message)
         elif asked is not None and asked.kind == "send":
             self._refused(step, asked, text)
         elif identity in self._callbacks.answered:
@@ -356,6 +368,8 @@ class Translation:
         tail = details.get("stderr_tail")
         # A backend that tells them has the rest of its text from them.
         lines = [str(line) for line in tail] if isinstance(tail, list) else [text]
+        if self._heard_stderr:
+            lines = []  # they were told as they came
         exit_code = details.get("exit_code")
         step.end = End(tuple(lines), exit_code if isinstance(exit_code, int) else None)
 
@@ -409,17 +423,18 @@ SERVED: Dict[str, Callable[[Translation, Step, Wire, Wire], None]] = {
     "sdk.message": Translation._message,
     "session.created": Translation._created,
     "session.interrupted": Translation._interrupted,
+    "session.stderr": Translation._stderr,
+    "session.updated": Translation._updated,
     "session.killed": Translation._was_killed,
 }
 
 
-def as_line(message: Wire) -> bytes:
-    """A message of the CLI as it would have come from it."""
-    try:
-        text = ujson.dumps(message, ensure_ascii=True, escape_forward_slashes=False)
-    except (ValueError, OverflowError, RecursionError):
-        # Numbers beyond all bounds, which JSON can say and this encoder cannot.
-        import json
+def error_class(payload: Wire) -> Any:
+    """The class of the error of a call that failed, if the backend tells it."""
+    details = payload.get("details")
+    return details.get("error") if isinstance(details, dict) else None
 
-        text = json.dumps(message)
-    return text.encode("ascii") + b"\n"
+
+def is_too_late(details: Wire) -> bool:
+    """Whether a message could not be steered because nothing ran."""
+    return details.get("error") == "UsageError"

@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 from ..errors import UsageError
 from ..log import logger
 from ..protocol.codec import decode
+from ..runtime.redaction import remember_secrets
 from ..runtime.transport import Transport
 from ..runtime.waiting import Deadline, wait_for
 from .backlog import Backlog
 from .session_settings import create_payload
-from .translation import Step, Translation
+from .steps import Step
+from .translation import Translation
 
 if TYPE_CHECKING:
     from ..runtime.command import Launch
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["SessionTransport"]
 
 KILLED = -9
+# How much of the time for closing the backend has for its CLI.
+SHARE = 0.75
+# How long the rest of a CLI may take that has ended, or does not listen.
+CLEARING_TIME = 1.0
 PLAIN_BACKEND = (
     "the backend of this bridge knows no more than the document of the protocol, which has no "
     "words for {method}(). Use a backend of claude_sync."
@@ -64,6 +70,8 @@ class SessionTransport(Transport):
         self._translation: Optional[Translation] = None
         self._is_over = False
         self._is_free = False
+        # The backend has ended.
+        self._is_alone = False
         self._exit_code: Optional[int] = None
 
     # The client's side.
@@ -78,6 +86,11 @@ class SessionTransport(Transport):
             logger.warning("! the backend has no word for resuming: a new conversation begins")
             options = options.replace(resume=None)
         payload = create_payload(options, self._extensions)
+        # The secrets of the CLI there must not be shown here, either.
+        variables = {name: value for name, value in (options.env or {}).items() if value}
+        remember_secrets(variables)
+        launch.environment.update(variables)
+        launch.confidential.extend([options.mcp_servers, options.settings, options.agents])
         self._prefix = backend.join(self)
         with self._changed:
             self._translation = Translation(self._prefix, payload, self._extensions)
@@ -104,14 +117,16 @@ class SessionTransport(Transport):
     def close(self, timeout: float) -> None:
         """Have the session killed, which is polite; wait for that, and then no longer."""
         with self._changed:
-            self._kill_locked()
-            wait_for(self._changed, lambda: self._is_over or not self._exists(), Deadline(timeout))
+            # The rest is for the way there and back.
+            self._kill_locked(SHARE * timeout)
+            # Also of a session that is over: of its CLI something may be left.
+            wait_for(self._changed, lambda: not self._exists(), Deadline(timeout))
             self._end_locked((), self._exit_code)
 
     def kill(self) -> None:
         """Have the session killed, and do not wait for it."""
         with self._changed:
-            self._kill_locked()
+            self._kill_locked(0.0)
             self._end_locked((), KILLED)
 
     def free(self) -> None:
@@ -174,13 +189,17 @@ class SessionTransport(Transport):
                 self._kill_locked()
                 self._end_locked([f"what came for the session could not be kept: {error}"], None)
             self._leave_locked()
+            if not self._exists():
+                self._changed.notify_all()
 
     def backend_ended(
         self, reason: str, last_words: Sequence[str], exit_code: Optional[int]
     ) -> None:
         """The process is gone, and this session with it."""
         with self._changed:
+            self._is_alone = True
             self._end_locked([*last_words, reason], exit_code)
+            self._changed.notify_all()
 
     # Inside.
 
@@ -190,14 +209,16 @@ class SessionTransport(Transport):
             self._backend.send(line)
         for line in step.to_client:
             self._backlog.put(line)
+        for text in step.to_people:
+            self._errors.put(f"{text}\n".encode("utf-8", "surrogateescape"))
         if step.end is not None:
             self._end_locked(step.end.lines, step.end.exit_code)
-            # Some backends keep a session whose CLI is dead.
-            self._kill_locked()
+            # Some backends keep a session whose CLI is dead, or as good as dead.
+            self._kill_locked(CLEARING_TIME)
 
-    def _kill_locked(self) -> None:
+    def _kill_locked(self, timeout: Optional[float] = None) -> None:
         if self._translation is not None and self._backend is not None:
-            for line in self._translation.kill().to_backend:
+            for line in self._translation.kill(timeout).to_backend:
                 self._backend.send(line)
 
     def _leave_locked(self) -> None:
@@ -209,7 +230,8 @@ class SessionTransport(Transport):
             backend.leave(self._prefix, translation.session_id)
 
     def _exists(self) -> bool:
-        return self._translation is not None and self._translation.is_known()
+        translation = self._translation
+        return not self._is_alone and translation is not None and translation.is_known()
 
     def _end_locked(self, lines: Sequence[str], exit_code: Optional[int]) -> None:
         if self._is_over:

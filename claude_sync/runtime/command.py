@@ -19,7 +19,7 @@ Decided here and nowhere else:
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..errors import CliNotFound, UsageError
@@ -67,6 +67,8 @@ class Launch:
             are too long for a flag; CLIs before 2.1 ignore them there.
         options: The settings as they count for this start, for transports that pass
             them on in another form: the conversation to go on with, the model in use.
+        confidential: Settings that may hold secrets and are none of the client's own:
+            transports that pass such settings on add them, for recordings.
 
     """
 
@@ -77,6 +79,7 @@ class Launch:
     temporary_files: Tuple[str, ...] = ()
     moved_to_initialize: Tuple[str, ...] = ()
     options: Optional[Options] = None
+    confidential: List[Any] = field(default_factory=list)
 
     def remove_temporary_files(self) -> None:
         """Remove them and their folder. Once the process has ended; twice is harmless."""

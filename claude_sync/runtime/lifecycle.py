@@ -23,7 +23,7 @@ import contextlib
 import copy
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, List, Optional
+from typing import TYPE_CHECKING, Callable, List, Optional
 
 from ..answers import Turn
 from ..errors import (
@@ -80,6 +80,8 @@ class Lifecycle:
         self.controls: Optional[Controls] = None
         self._was_ready = False
         self._lost_conversation = False
+        # Told of a CLI that ended by itself while no question was with it; must not wait.
+        self.idle_end: Optional[Callable[[Exception], None]] = None
         self.closer = Closer(engine, self)
 
     # Starting.
@@ -375,6 +377,8 @@ class Lifecycle:
         if entry is not None and isinstance(entry.owner, Turn):
             again = engine.endings.failed(entry.owner, error, engine.options.on_crash == "resume")
             queued = queued or again
+        elif connection.ready and self.idle_end is not None:
+            self.idle_end(error)
         with self.spawning:  # it may have ended while it was being started
             superseded = connection is not self.connection
         if superseded:

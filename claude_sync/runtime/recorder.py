@@ -85,7 +85,8 @@ class Recorder:
         """A process was started; what it says comes after this."""
         with self._recording():
             options = engine.options
-            configurations = (options.mcp_servers, options.settings, options.agents)
+            own = (options.mcp_servers, options.settings, options.agents)
+            configurations = (*own, *launch.confidential)
             self._concealer.learn(launch.environment, configurations)
             self._lives += 1
             self._run = f"{self._name}-{self._lives}"

@@ -126,3 +126,99 @@ def refuses_controls(cli):
             cli.refuse(message, "not today", "too_busy")
         else:
             cli.answer("ok", to=message)
+
+
+def follows_a_tool(cli):
+    """Call a tool of the front end, and tell its progress and its result in the answer."""
+    cli.accept()
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    meta = {"progressToken": "p-1", "claudecode/toolUseId": "toolu_1"}
+    params = {"name": "weather", "arguments": {"city": "Oslo"}, "_meta": meta}
+    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    request = cli.call_server("claude_sync", message)["request_id"]
+    told = []
+    while True:
+        came = cli.receive()
+        if came["type"] == "control_request":
+            told.append(came["request"]["message"]["params"])
+        elif came["response"]["request_id"] == request:
+            told.append(came["response"]["response"]["mcp_response"]["result"])
+            break
+    cli.end_turn(user, json.dumps(told))
+    while True:
+        message = cli.receive()
+        if message["type"] == "control_request":
+            cli.reply(message)
+
+
+def next_question(cli):
+    """The next user message; requests before it are granted."""
+    while True:
+        message = cli.receive()
+        if message["type"] == "user":
+            return message
+        cli.reply(message)
+
+
+def dies_idle(cli):
+    """Answer once, and die, idle; one that is resumed lives on."""
+    cli.accept()
+    resumed = any(word.startswith("--resume") for word in cli.argv)
+    cli.answer("resumed" if resumed else "first", to=next_question(cli))
+    if resumed:
+        cli.expect_end()
+    cli.print_error("fatal: bored")
+    cli.exit(4)
+
+
+def tells_of_interrupts(cli):
+    """Answer an interrupt with what it had in it."""
+    cli.accept()
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    request = cli.expect("control_request", subtype="interrupt")
+    cli.reply(request, still_queued=[json.dumps(request["request"])], cancelled=["a"])
+    cli.end_interrupted(user)
+    cli.expect_end()
+
+
+def changes_its_id(cli):
+    """Have another id of the conversation in each turn."""
+    cli.accept()
+    number = 0
+    while True:
+        user = next_question(cli)
+        number += 1
+        cli.session_id = f"conversation-{number}"
+        cli.begin_turn(user)
+        cli.end_turn(user, "done")
+
+
+def says_it_to_people(cli):
+    """Tell people something before the greeting, and in the turn."""
+    cli.print_error("before")
+    cli.accept()
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    cli.print_error("within")
+    cli.end_turn(user, "done")
+    cli.expect_end()
+
+
+def stays(cli):
+    """Do not end when the input does."""
+    import signal
+
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    cli.accept()
+    while True:
+        cli.pause(60)
+
+
+def dies_of_an_interrupt(cli):
+    """Exit instead of stopping."""
+    cli.accept()
+    cli.begin_turn(cli.expect("user"))
+    cli.expect("control_request", subtype="interrupt")
+    cli.exit(9)

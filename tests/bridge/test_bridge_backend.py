@@ -154,3 +154,19 @@ def test_words():
     assert checked_command(["a", "b"]) == ("a", "b")
     with pytest.raises(UsageError, match="words of the command"):
         checked_command("a b")
+
+
+def test_secrets_in_its_last_words_are_hidden(backend, caplog):
+    """Also one that goes over several lines, and also in the log."""
+    caplog.set_level("DEBUG", "claude_sync")
+    key = [
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "MIIEpAIBAAKCAQEA7bq",
+        "-----END RSA PRIVATE KEY-----",
+    ]
+    for line in ["starting", *key, "ready"]:
+        backend._hear_error(line.encode())
+    assert "MIIEpAIBAAKCAQEA7bq" not in "\n".join(backend.last_words())
+    assert backend.last_words()[-1] == "ready"
+    assert "< bridge: starting" in caplog.text
+    assert "MIIEpAIBAAKCAQEA7bq" not in caplog.text

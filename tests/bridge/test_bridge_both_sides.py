@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -12,6 +13,7 @@ from bridge_clients import PATIENCE, own_bridge, traffic_is_valid
 
 import claude_sync
 from claude_sync import CliDidNotStart, CliExited, TurnInterrupted, UnsupportedByCli
+from claude_sync.runtime.waiting import Deadline
 from claude_sync.testing import StandIn
 
 ECHO = StandIn().command
@@ -241,8 +243,66 @@ def test_a_cli_that_dies_is_resumed(client_of):
 def test_a_cli_that_does_not_start(client_of):
     """Its words are in the error."""
     client = client_of(scripts.does_not_start)
-    with pytest.raises(CliDidNotStart, match="unknown option"):
+    with pytest.raises(CliDidNotStart, match="unknown option") as caught:
         client.ask("hi", timeout=PATIENCE)
+    assert caught.value.exit_code == 2
+    assert caught.value.stderr_tail == ("error: unknown option",)
+    assert str(caught.value).count("unknown option") == 1
+
+
+def test_the_death_of_an_idle_cli_is_noticed_at_once(client_of):
+    """As without a bridge: the client is crashed before anybody asks, and then resumes."""
+    client = client_of(scripts.dies_idle)
+    assert client.ask("go", timeout=PATIENCE) == "first"
+    ended = client._engine.changes.wait_for(lambda: client.state == "crashed", Deadline(PATIENCE))
+    assert ended
+    assert client._engine.lifecycle.connection.error.exit_code == 4
+    assert client.ask("go on", timeout=PATIENCE) == "resumed"
+
+
+def test_a_refusal_is_in_the_clis_own_words(client_of):
+    """Once, and with its code."""
+    client = client_of(scripts.refuses_controls)
+    client.start(PATIENCE)
+    with pytest.raises(claude_sync.ControlError) as caught:
+        client.set_model("opus")
+    assert (caught.value.text, caught.value.code) == ("not today", "too_busy")
+
+
+def test_what_an_interrupt_did(client_of):
+    """The receipt is the CLI's; messages that it has not begun can be left alone."""
+    for cancel, told in ((True, {"cancel_queued": True}), (False, {})):
+        client = client_of(scripts.tells_of_interrupts)
+        began = threading.Event()
+        client.on_init(lambda _, began=began: began.set())
+        turn = client.submit("go")
+        assert began.wait(PATIENCE)
+        receipt = client.interrupt(PATIENCE, cancel_queued=cancel)
+        assert receipt.cancelled == ("a",)
+        assert json.loads(receipt.still_queued[0]) == {"subtype": "interrupt", **told}
+        with pytest.raises(TurnInterrupted):
+            turn.result(PATIENCE)
+
+
+def test_the_cli_hears_of_a_functions_progress_and_hints(client_of):
+    """What a function reports while it runs, and what it says about itself."""
+
+    @claude_sync.tool(read_only=True, title="Weather", max_result_chars=1000)
+    def weather(city: str, context: claude_sync.ToolContext) -> str:
+        """Tell the weather."""
+        context.progress(1, 2, f"looking out of the window in {city}")
+        return "snow"
+
+    client = client_of(scripts.follows_a_tool, tools=[weather])
+    progress, result = json.loads(client.ask("go", timeout=PATIENCE))
+    assert progress["progressToken"] == "p-1"
+    assert progress["message"] == "looking out of the window in Oslo"
+    assert result["content"][0]["text"] == "snow"
+    client = client_of(scripts.tells_how_it_was_started, tools=[weather])
+    greeting = json.loads(client.ask("go", timeout=PATIENCE))["greeting"]
+    (listed,) = greeting["sdkMcpServerManifests"]["claude_sync"]["toolsListResult"]["tools"]
+    assert listed["annotations"] == {"readOnlyHint": True, "title": "Weather"}
+    assert listed["_meta"]["anthropic/maxResultSizeChars"] == 1000
 
 
 def test_many_clients_at_once(client_of):
@@ -272,3 +332,40 @@ def test_a_killed_backend_fails_all_at_once():
         for turn in turns:
             with pytest.raises(CliExited, match=r"backend of the bridge has ended.*SIGKILL"):
                 turn.result(PATIENCE)
+
+
+def test_a_recording_here_hides_the_secrets_of_the_cli_there(client_of, tmp_path):
+    """Also those of servers, which only the backend starts."""
+    path = tmp_path / "wire.jsonl"
+    server = {"command": "x", "env": {"MY_SECRET": "open sesame now"}}
+    client = client_of(record=path, mcp_servers={"a": server}, env={"MY_TOKEN": "abracadabra 7"})
+    client.ask("say open sesame now and abracadabra 7", timeout=PATIENCE)
+    client.close()
+    recorded = path.read_text()
+    assert "echo: say" in recorded
+    assert "open sesame" not in recorded
+    assert "abracadabra" not in recorded
+
+
+def test_what_a_cli_tells_people_is_heard(client_of):
+    """on_stderr, as without a bridge."""
+    lines = []
+    client = client_of(scripts.says_it_to_people, on_stderr=lines.append)
+    client.ask("go", timeout=PATIENCE)
+    client.close()
+    assert lines == ["before", "within"]
+
+
+def test_a_request_to_a_cli_that_dies(client_of):
+    """It fails because the CLI is gone, not because it was refused."""
+    client = client_of(scripts.dies_of_an_interrupt)
+    client.start(PATIENCE)
+    began = threading.Event()
+    client.on_init(lambda _: began.set())
+    turn = client.submit("go")
+    assert began.wait(PATIENCE)
+    with pytest.raises(CliExited) as caught:
+        client.interrupt(PATIENCE)
+    assert caught.value.exit_code == 9
+    with pytest.raises(TurnInterrupted):
+        turn.result(PATIENCE)

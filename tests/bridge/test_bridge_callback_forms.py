@@ -145,7 +145,7 @@ def test_a_function_is_called_as_the_cli_calls_it(forms):
     assert request["message"]["params"] == {
         "name": "add",
         "arguments": {"a": 1},
-        "_meta": {"claudecode/toolUseId": "toolu_1"},
+        "_meta": {"claudecode/toolUseId": "toolu_1", "progressToken": "cb"},
     }
 
 

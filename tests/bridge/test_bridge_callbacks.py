@@ -17,6 +17,7 @@ from claude_sync.bridge.callbacks import (
 )
 from claude_sync.bridge.options import Policy
 from claude_sync.errors import UsageError
+from claude_sync.tools import ToolContext
 
 HOOKS = {"PreToolUse": [{"matcher": "Bash", "id": "mine"}, {"matcher": "Write|Edit"}]}
 CALL = '[[tool mcp__claude_sync__weather {"city": "Oslo"}]]'
@@ -173,7 +174,7 @@ def test_a_function_that_never_answers_has_failed(front_end):
 def test_a_callback_is_closed_once():
     """Whoever is first has it; then there is none of that id."""
     callbacks = Callbacks()
-    callback = ToolCallback("a", {}, threading.Event())
+    callback = ToolCallback("a", {}, ToolContext())
     callbacks.add(callback)
     assert callbacks.get("a") is callback
     assert callbacks.all() == [callback]
@@ -195,7 +196,7 @@ def test_reading_an_answer_gives_nothing_away():
 @pytest.mark.parametrize("content", [None, 5, ["text"], {}])
 def test_the_result_of_a_function_is_a_text_or_blocks(content):
     """Anything else is refused."""
-    callback = ToolCallback("a", {}, threading.Event())
+    callback = ToolCallback("a", {}, ToolContext())
     with pytest.raises(UsageError, match="content must be"):
         callback.read({"content": content})
 
@@ -206,3 +207,75 @@ def test_a_withdrawn_callback_has_no_answer():
     callback = HookCallback("a", {}, cancelled, "Stop")
     cancelled.set()
     assert callback.wait() is None
+
+
+def test_structured_content_is_an_object():
+    """It goes to the CLI as it is; anything else is refused."""
+    callback = ToolCallback("a", {}, ToolContext())
+    with pytest.raises(UsageError, match="structured_content must be"):
+        callback.read({"content": "x", "structured_content": [1]})
+    callback.read({"content": "x", "structured_content": {"a": 1}})()
+    assert callback.wait()["structuredContent"] == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{}, {"progress": True}, {"progress": 1, "total": "2"}, {"progress": 1, "message": 5}],
+    ids=json.dumps,
+)
+def test_progress_is_a_number(wrong):
+    """Anything else is refused, and so is the progress of what is no tool."""
+    with pytest.raises(UsageError, match="must be a"):
+        ToolCallback("a", {}, ToolContext()).read_progress(wrong)
+    with pytest.raises(UsageError, match="only a tool"):
+        HookCallback("a", {}, threading.Event(), "Stop").read_progress({"progress": 1})
+
+
+def test_the_progress_of_a_tool_reaches_the_cli(front_end):
+    """In order, and before the result; what comes after that, or for nobody, is no error."""
+    front = front_end(scripts.follows_a_tool)
+    session_id = front.create("go", options={"tools": [WEATHER]})
+    asked = front.callback(session_id)
+    about = {"session_id": session_id, "id": asked["id"]}
+    front.send("callback.progress", {"progress": 1}, **about)
+    front.send("callback.progress", {"progress": 2, "total": 2, "message": "nearly"}, **about)
+    front.send("callback.response", {"content": "snow"}, **about)
+    front.send("callback.progress", {"progress": 3}, **about)
+    front.send("callback.progress", {"progress": 3}, id="nobody")
+    told = json.loads(front.result(session_id)["result"])
+    assert told == [
+        {"progressToken": "p-1", "progress": 1},
+        {"progressToken": "p-1", "progress": 2, "total": 2, "message": "nearly"},
+        {"content": [{"type": "text", "text": "snow"}], "isError": False},
+    ]
+    assert front.call(session_id, "supportedModels")["success"]
+    assert not [message for message in front.read if message["type"] == "error"]
+
+
+def test_what_is_no_progress_is_refused(front_end):
+    """An INVALID_MESSAGE, and the callback stays open."""
+    front = front_end()
+    session_id = front.create(CALL, options={"tools": [WEATHER]})
+    asked = front.callback(session_id)
+    message = {"type": "callback.progress", "id": asked["id"], "payload": {"progress": "half"}}
+    front.send_raw(json.dumps(message).encode() + b"\n")
+    assert "progress must be" in front.error(id=asked["id"], code="INVALID_MESSAGE")["message"]
+    front.send("callback.response", {"content": "snow"}, session_id=session_id, id=asked["id"])
+    assert "snow" in front.result(session_id)["result"]
+
+
+def test_the_cli_hears_what_a_tool_is_like(front_end):
+    """Hints, title and limit are in the list of tools."""
+    front = front_end(scripts.tells_how_it_was_started)
+    tool = {
+        **WEATHER,
+        "title": "Weather",
+        "annotations": {"readOnlyHint": True},
+        "max_result_chars": 1000,
+    }
+    session_id = front.create("go", options={"tools": [tool]})
+    greeting = json.loads(front.result(session_id)["result"])["greeting"]
+    (listed,) = greeting["sdkMcpServerManifests"]["claude_sync"]["toolsListResult"]["tools"]
+    assert listed["annotations"] == {"readOnlyHint": True, "title": "Weather"}
+    assert listed["title"] == "Weather"
+    assert listed["_meta"]["anthropic/maxResultSizeChars"] == 1000

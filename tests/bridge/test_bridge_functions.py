@@ -17,6 +17,15 @@ def test_it_is_what_the_front_end_said():
     assert (tool.name, tool.description, tool.ask) == ("weather", "Tells the weather.", True)
     assert tool.schema == WISH.input_schema
     assert tool.changed(ask=False) is tool
+    assert (tool.title, tool.annotations, tool.max_result_chars) == (None, {}, None)
+
+
+def test_hints_are_kept_as_they_are():
+    """Also those that are not known here."""
+    wish = ToolWish("a", "", {}, False, "A", {"readOnlyHint": True, "newHint": 1}, 500)
+    tool = FrontEndTool(wish, lambda arguments, context: None)
+    assert tool.annotations == {"readOnlyHint": True, "newHint": 1}
+    assert (tool.title, tool.max_result_chars) == ("A", 500)
 
 
 def test_a_call_goes_there_and_its_result_comes_back():

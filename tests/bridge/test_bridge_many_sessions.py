@@ -66,7 +66,7 @@ def test_a_slow_front_end_stops_floods_and_loses_nothing(front_end, tmp_path, un
     When the front end reads again, everything comes.
     """
     first, second = tmp_path / "first", tmp_path / "second"
-    front = front_end(scripts.floods, settings={"lines": MANY})
+    front = front_end(scripts.floods, settings={"lines": MANY, "patience": 120})
     sessions = []
     for folder in (first, second):
         folder.mkdir()
@@ -87,7 +87,7 @@ def test_a_slow_front_end_stops_floods_and_loses_nothing(front_end, tmp_path, un
 
 def test_a_held_up_session_can_be_killed(front_end, tmp_path, until_still):
     """Its threads end although the front end does not read."""
-    front = front_end(scripts.floods, settings={"lines": MANY})
+    front = front_end(scripts.floods, settings={"lines": MANY, "patience": 120})
     session_id = front.create(cwd=tmp_path)
     front.pause()
     front.send("session.send", {"message": "go"}, session_id=session_id)

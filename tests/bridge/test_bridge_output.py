@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from claude_sync.bridge.output import Output
+from claude_sync.bridge.output import ONE_WRITE, Output
 
 PATIENCE = 30.0
 
@@ -89,7 +89,7 @@ def test_a_session_waits_at_its_bound_and_others_do_not(output, reader):
     reader.may_take.set()
     for thread in (first, second):
         thread.join(PATIENCE)
-    assert output.flush(PATIENCE)
+    assert output.flush(PATIENCE, PATIENCE)
     lines = reader.taken.splitlines(keepends=True)
     assert [line for line in lines if line.startswith(b"a ")] == of_first
     assert [line for line in lines if line.startswith(b"b ")] == of_second
@@ -107,7 +107,7 @@ def test_a_session_that_ends_waits_no_more(output, reader):
     assert not thread.is_alive()
     output.forget("a")
     reader.may_take.set()
-    assert output.flush(PATIENCE)
+    assert output.flush(PATIENCE, PATIENCE)
     assert reader.taken.count(b"\n") == 50
 
 
@@ -121,7 +121,7 @@ def test_nobody_waits_for_a_reader_that_has_left(output, reader):
     assert not thread.is_alive()
     assert output.is_broken
     output.put(b"for nobody\n")
-    assert output.flush(0)
+    assert output.flush(0, 0)
     assert reader.broken == [True]
     assert reader.taken == b""
 
@@ -129,4 +129,57 @@ def test_nobody_waits_for_a_reader_that_has_left(output, reader):
 def test_a_flush_has_an_end(output):
     """A reader that takes nothing is not waited for."""
     output.put(b"line\n")
-    assert not output.flush(0.05)
+    assert not output.flush(0.05, PATIENCE)
+    assert not output.flush(PATIENCE, 0.05)
+
+
+def test_a_flush_goes_on_as_long_as_something_is_read():
+    """A slow reader loses nothing: what counts is the time between two writes."""
+    taken = []
+    pause = threading.Event()
+
+    def write(data):
+        pause.wait(0.1)
+        taken.append(data)
+
+    slow = Output(write, lambda: None)
+    for number in range(8):
+        slow.put(bytes([number]) * ONE_WRITE)
+    thread = threading.Thread(target=slow.write_all)
+    thread.start()
+    # Altogether it takes twice as long.
+    assert slow.flush(0.4, PATIENCE)
+    assert len(taken) == 8
+    slow.end()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+
+
+def test_whoever_does_not_read_is_not_listened_to(output, reader, monkeypatch):
+    """Past the bound of answers, wait_for_room() waits until some are read."""
+    monkeypatch.setattr("claude_sync.bridge.output.ANSWERS_BOUND", 10)
+    output.wait_for_room()
+    output.put(b"more than ten bytes\n")
+    waited = threading.Thread(target=output.wait_for_room)
+    waited.start()
+    waited.join(0.1)
+    assert waited.is_alive()
+    reader.may_take.set()
+    waited.join(PATIENCE)
+    assert not waited.is_alive()
+
+
+@pytest.mark.parametrize("how", ["ended", "broken"])
+def test_the_end_is_room_enough(output, reader, monkeypatch, how):
+    """Nobody waits for a front end that has left, or when everything ends."""
+    monkeypatch.setattr("claude_sync.bridge.output.ANSWERS_BOUND", 10)
+    output.put(b"more than ten bytes\n")
+    waited = threading.Thread(target=output.wait_for_room)
+    waited.start()
+    reader.fails = True
+    if how == "ended":
+        output.end()
+    else:
+        reader.may_take.set()
+    waited.join(PATIENCE)
+    assert not waited.is_alive()

@@ -90,7 +90,11 @@ def test_a_method_that_fails_is_a_result_without_success(front_end):
     told = front.call(session_id, "setModel", "opus")
     assert told["success"] is False
     assert "not today" in told["error"]
-    assert told["details"] == {"error": "ControlError", "code": "too_busy"}
+    assert told["details"] == {
+        "error": "ControlError",
+        "code": "too_busy",
+        "text": "not today",
+    }
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 
 import bridge_scripts as scripts
 import pytest
+from bridge_front_end import PATIENCE
+
+from claude_sync.bridge import serve
+from claude_sync.testing import StandIn
 
 PERMISSION = '[[tool Bash {"command": "ls"}]]'
 
@@ -351,3 +356,144 @@ def test_what_was_asked_before_the_end_is_answered(front_end):
     answered = [message.get("id") for message in front.read]
     assert set(asked) <= set(answered)
     assert len(answered) == len(set(answered))
+
+
+def test_an_interrupt_tells_what_became_of_queued_messages(front_end):
+    """With extensions, the CLI's receipt; cancel_queued is passed on."""
+    front = front_end(scripts.tells_of_interrupts)
+    told = []
+    for payload in ({}, {"cancel_queued": False}):
+        session_id = front.create("go", extensions=True)
+        front.nth("sdk.message", session_id, said="system")
+        id = front.send("session.interrupt", payload, session_id=session_id)
+        receipt = front.answer(id)["payload"]
+        assert receipt["cancelled"] == ["a"]
+        told.append(json.loads(receipt["still_queued"][0]))
+    assert told == [{"subtype": "interrupt", "cancel_queued": True}, {"subtype": "interrupt"}]
+    plain = front.create("go")
+    front.nth("sdk.message", plain, said="system")
+    assert front.answer(front.send("session.interrupt", session_id=plain))["payload"] == {}
+
+
+def test_the_death_of_an_idle_cli_is_told_at_once(front_end):
+    """An SDK_ERROR that answers nothing; the next message starts the CLI again."""
+    front = front_end(scripts.dies_idle)
+    session_id = front.create("go")
+    assert front.result(session_id)["result"] == "first"
+    told = front.error(code="SDK_ERROR", session_id=session_id)
+    assert told["details"] == {
+        "error": "CliExited",
+        "exit_code": 4,
+        "stderr_tail": ["fatal: bored"],
+    }
+    assert not [message for message in front.read if message["type"] == "error" and "id" in message]
+    front.send("session.send", {"message": "again"}, session_id=session_id)
+    assert front.result(session_id, 1)["result"] == "resumed"
+
+
+def test_the_id_of_a_conversation_is_told_when_it_is_known(front_end):
+    """session.updated, for whoever asked for extensions; every change of it."""
+    front = front_end(scripts.changes_its_id)
+    session_id = front.create("one", extensions=True, options={"continue_conversation": True})
+    assert front.answer("request-1")["payload"]["sdk_session_id"] is None
+    front.result(session_id)
+    front.send("session.send", {"message": "two"}, session_id=session_id)
+    front.result(session_id, 1)
+    ids = [
+        message["payload"]["sdk_session_id"]
+        for message in front.read
+        if message["type"] == "session.updated"
+    ]
+    assert ids == ["conversation-1", "conversation-2"]
+
+
+def test_the_uuid_of_what_is_steered_or_told_is_the_front_ends(front_end):
+    """It is on the message that the CLI gets."""
+    front = front_end()
+    session_id = front.create()
+    first, second, third = (f"12345678-1234-4234-a234-12345678901{digit}" for digit in "012")
+    about = {"session_id": session_id}
+    front.send("session.send", {"message": "n", "should_query": False, "uuid": first}, **about)
+    assert front.result(session_id)["user_message_uuids"] == [first]
+    front.send("session.send", {"message": PERMISSION, "uuid": second}, **about)
+    asked = front.callback(session_id)
+    front.send("session.send", {"message": "left", "steer": True, "uuid": third}, **about)
+    assert front.call(session_id, "setModel", "opus")["success"]
+    front.send("callback.response", {"behavior": "deny"}, id=asked["id"], **about)
+    front.wait(lambda message: third in json.dumps(message["payload"]))
+
+
+def test_a_line_of_64_mib_is_a_message(front_end):
+    """It reaches the CLI as it is."""
+    front = front_end()
+    session_id = front.create()
+    front.send("session.send", {"message": "x" * (64 * 1024 * 1024)}, session_id=session_id)
+    assert len(front.result(session_id)["result"]) > 64 * 1024 * 1024
+
+
+def test_a_line_beyond_the_bound_is_an_error(front_end):
+    """It is told, its rest is dropped, and the connection lives."""
+    front = front_end(longest_line=100_000)
+    session_id = front.create()
+    front.send_raw(b'{"type": "' + b"x" * 3_000_000 + b'"}\n')
+    assert "longer than 100000 bytes" in front.error(code="INVALID_MESSAGE")["message"]
+    front.send("session.send", {"message": "hi"}, session_id=session_id)
+    assert front.result(session_id)["result"] == "echo: hi"
+
+
+def test_a_front_end_that_never_reads_can_leave(monkeypatch):
+    """It sends, reads nothing, and closes its end: the backend ends, and leaves no thread."""
+    monkeypatch.setattr("claude_sync.bridge.server.LAST_WORDS", 0.2)
+    source, sink = os.pipe()
+    unread, unwritable = os.pipe()
+    cli = StandIn().command
+    backend = threading.Thread(target=serve, args=(source, unwritable), kwargs={"cli": cli})
+    backend.start()
+    create = {"type": "session.create", "payload": {"prompt": "[[size 3000000]]"}}
+    os.write(sink, json.dumps(create).encode() + b"\n")
+    nonsense = b'{"type": "nonsense"}\n' * 1000
+    for _ in range(20):
+        os.write(sink, nonsense)
+    os.close(sink)
+    backend.join(PATIENCE)
+    assert not backend.is_alive()
+    for descriptor in (source, unread, unwritable):
+        os.close(descriptor)
+
+
+def test_the_words_of_a_cli_to_people_are_told(front_end):
+    """session.stderr, after session.created; only to whoever asked for extensions."""
+    front = front_end(scripts.says_it_to_people)
+    plain, extended = front.create("go"), front.create("go", extensions=True)
+    for session_id in (plain, extended):
+        front.result(session_id)
+        assert front.answer(front.send("session.kill", session_id=session_id))
+    lines = [
+        (message["session_id"], message["payload"]["line"])
+        for message in front.read
+        if message["type"] == "session.stderr"
+    ]
+    assert lines == [(extended, "before"), (extended, "within")]
+
+
+@pytest.mark.parametrize("wrong", ["soon", -1, True])
+def test_a_kill_may_have_little_time(front_end, wrong):
+    """timeout is for the CLI to end in peace; what is no time is refused."""
+    front = front_end(scripts.stays)
+    session_id = front.create(extensions=True)
+    message = {"type": "session.kill", "id": "k", "session_id": session_id}
+    front.send_raw(json.dumps({**message, "payload": {"timeout": wrong}}).encode() + b"\n")
+    assert "timeout must be" in front.error(id="k", code="INVALID_MESSAGE")["message"]
+    pid = front.read[0]["payload"]["pid"]
+    front.answer(front.send("session.kill", {"timeout": 0}, session_id=session_id))
+    assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_a_cli_that_dies_of_an_interrupt_has_died(front_end):
+    """The turn was interrupted; what the front end must know is that the CLI is gone."""
+    front = front_end(scripts.dies_of_an_interrupt)
+    session_id = front.create()
+    id = front.send("session.send", {"message": "go"}, session_id=session_id)
+    front.nth("sdk.message", session_id, said="system")
+    front.send("session.interrupt", session_id=session_id)
+    assert front.error(id=id)["details"]["error"] == "CliExited"

@@ -49,7 +49,11 @@ def test_details_tell_what_a_program_needs():
         "exit_code": 0,
         "stderr_tail": ["a", "b"],
     }
-    assert details_of(ControlError("x", "no", "busy")) == {"error": "ControlError", "code": "busy"}
+    assert details_of(ControlError("x", "no", "busy")) == {
+        "error": "ControlError",
+        "code": "busy",
+        "text": "no",
+    }
 
 
 def test_only_a_new_conversation_gets_an_id():

@@ -342,9 +342,77 @@ def test_what_nobody_waits_for_is_logged_if_it_is_lost(full, caplog):
     """A steered message that came too late is nobody's error, but must not vanish unseen."""
     full.say(question())
     (sent,) = full.say(question("more", OTHER))
-    error = {"code": "SDK_ERROR", "message": "no turn is running"}
+    error = {"code": "SDK_ERROR", "message": "out of order"}
     full.hear("error", error, id=sent["id"])
-    assert "no turn is running" in caplog.text
+    assert "out of order" in caplog.text
+
+
+def test_what_comes_too_late_to_be_steered_is_a_question(full):
+    """As without a bridge: it runs by itself, under its own uuid."""
+    full.say(question())
+    (sent,) = full.say(question("more", OTHER))
+    details = {"error": "UsageError"}
+    error = {"code": "SDK_ERROR", "message": "no turn is running", "details": details}
+    step = full.hear("error", error, id=sent["id"])
+    (again,) = envelopes(step)
+    assert again["payload"] == {"message": "more", "uuid": OTHER}
+    assert not step.to_client
+    refused = full.hear("error", error, id=again["id"])
+    assert lines(refused)[0]["type"] == "result"
+
+
+def test_an_interrupt_may_leave_queued_messages_alone(full, plain):
+    """The document has no word for that; the receipt comes as the CLI gave it."""
+    (sent,) = full.say(request("interrupt", cancel_queued=True))
+    assert sent["payload"] == {}
+    (sent,) = full.say(request("interrupt"))
+    assert sent["payload"] == {"cancel_queued": False}
+    (told,) = lines(full.hear("session.interrupted", {"still_queued": [UUID]}, id=sent["id"]))
+    assert told["response"]["response"] == {"still_queued": [UUID]}
+    (sent,) = plain.say(request("interrupt"))
+    assert sent["payload"] == {}
+
+
+def test_the_progress_of_a_function_is_told_while_it_is_wanted(full):
+    """With the id of the callback; not before it, and not after."""
+    params = {"progressToken": "cb", "progress": 1, "total": 2}
+    message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+    news = request("mcp_message", server_name="claude_sync", message=message)
+    assert not full.say(news)
+    payload = {"callback_type": "tool", "tool_name": "add", "tool_input": {}}
+    full.hear("callback.request", payload, id="cb")
+    (sent,) = full.say(news)
+    assert (sent["type"], sent["id"]) == ("callback.progress", "cb")
+    assert sent["payload"] == {"progress": 1, "total": 2}
+    full.hear("callback.cancelled", {}, id="cb")
+    assert not full.say(news)
+
+
+def test_a_cli_that_did_not_start_has_said_why():
+    """Its own last words are told, not the backend's text about them."""
+    translation = Translation("1-", {"options": {}}, True)
+    (create,) = envelopes(translation.from_client(request("initialize")))
+    details = {"error": "CliDidNotStart", "exit_code": 2, "stderr_tail": ["bad flag"]}
+    payload = {"code": "SESSION_CREATE_FAILED", "message": "long", "details": details}
+    step = translation.from_backend({"type": "error", "id": create["id"], "payload": payload})
+    assert step.end == (("bad flag",), 2)
+    assert not step.to_client
+
+
+def test_an_id_that_is_known_later_is_taken_over(full):
+    """It is that of results which this side has to make up."""
+    full.hear("session.updated", {"sdk_session_id": "new"})
+    (sent,) = full.say(question())
+    error = {"code": "INVALID_MESSAGE", "message": "not this"}
+    (result,) = lines(full.hear("error", error, id=sent["id"]))
+    assert result["session_id"] == "new"
+
+
+def test_an_idle_cli_that_died_ends_the_session(full):
+    """It answers nothing, and says so at once."""
+    details = {"error": "CliExited", "exit_code": 1, "stderr_tail": ["oh"]}
+    error = {"code": "SDK_ERROR", "message": "the CLI exited.", "details": details}
+    assert full.hear("error", error).end == (("oh",), 1)
 
 
 def test_a_cli_that_died_ends_the_session(full):
@@ -399,3 +467,40 @@ def test_what_means_nothing_is_ignored(full):
         assert not step.to_backend
     assert not full.say({"type": "keep_alive"})
     assert not full.say(request("mcp_message", server_name="claude_sync", message={}))
+
+
+@pytest.mark.parametrize("kind", ["call", "interrupt"])
+@pytest.mark.parametrize("code", ["SESSION_NOT_FOUND", "SDK_ERROR"])
+def test_a_request_to_a_session_that_is_gone_ends_it(full, kind, code):
+    """It is no refusal: whoever waits hears of the end."""
+    (sent,) = full.say(request("interrupt" if kind == "interrupt" else "get_settings"))
+    error = {"code": code, "message": "gone", "details": {"error": "CliExited", "exit_code": 3}}
+    step = full.hear("error", error, id=sent["id"])
+    assert step.end == (("gone",), 3)
+    assert not step.to_client
+
+
+def test_a_call_that_failed_because_the_cli_died_ends_the_session(full):
+    """Although the backend answers it."""
+    (sent,) = full.say(request("get_settings"))
+    details = {"error": "CliExited", "exit_code": 3, "stderr_tail": ["oh"]}
+    payload = {"success": False, "error": "the CLI exited", "details": details}
+    step = full.hear("query.result", payload, id=sent["id"])
+    assert step.end == (("oh",), 3)
+    assert not step.to_client
+
+
+def test_what_was_told_to_people_is_not_told_again(full):
+    """Lines come as they come; the last of them are not repeated at the end."""
+    assert full.hear("session.stderr", {"line": "oh"}).to_people == ["oh"]
+    details = {"error": "CliExited", "exit_code": 1, "stderr_tail": ["oh"]}
+    error = {"code": "SDK_ERROR", "message": "the CLI exited.", "details": details}
+    assert full.hear("error", error).end == ((), 1)
+
+
+def test_a_kill_has_its_time(full, plain):
+    """The document has no word for it."""
+    (sent,) = envelopes(full.translation.kill(1.5))
+    assert sent["payload"] == {"timeout": 1.5}
+    (sent,) = envelopes(plain.translation.kill(1.5))
+    assert sent["payload"] == {}

@@ -11,6 +11,7 @@ from claude_sync import Options, UsageError
 from claude_sync.bridge.backlog import Backlog
 from claude_sync.bridge.transport import SessionTransport
 from claude_sync.runtime.command import Launch
+from claude_sync.runtime.redaction import redact_text
 
 PATIENCE = 10
 
@@ -196,3 +197,33 @@ def test_without_a_word_for_resuming_a_new_conversation_begins(backend, caplog):
     transport.write(GREETING)
     assert "resume" not in backend.sent[0]["payload"]["options"]
     assert "no word for resuming" in caplog.text
+
+
+def test_secrets_of_the_cli_there_are_known_here(backend):
+    """Variables and settings that only the backend uses: recordings must not show them."""
+    settings = {"env": {"MY_TOKEN": "open sesame", "GONE": None}, "mcp_servers": {"a": {}}}
+    made = SessionTransport(lambda: backend, settings, True)
+    launch = Launch(("claude",), {}, None, {}, options=Options())
+    made.start(launch)
+    assert launch.environment == {"MY_TOKEN": "open sesame"}
+    assert {"a": {}} in launch.confidential
+    assert "open sesame" not in redact_text("it was open sesame")
+    made.kill()
+    made.free()
+
+
+def test_closing_waits_for_what_is_left_of_a_dead_cli(transport, backend):
+    """The session is over, and is killed all the same; nobody waits for a backend that is gone."""
+    transport.write(GREETING)
+    transport.receive(created(greeting={}))
+    details = {"error": "CliExited", "exit_code": 1}
+    error = {"code": "SDK_ERROR", "message": "gone", "details": details}
+    transport.receive({"type": "error", "session_id": "s", "payload": error})
+    assert backend.kinds()[-1] == "session.kill"
+    closing = threading.Thread(target=transport.close, args=(PATIENCE,))
+    closing.start()
+    closing.join(0.05)
+    assert closing.is_alive()
+    transport.receive({"type": "session.killed", "session_id": "s", "payload": {}})
+    closing.join(PATIENCE)
+    assert not closing.is_alive()

@@ -16,6 +16,8 @@ import threading
 import time
 
 import pytest
+from bridged import BRIDGE, DIRECT, stand_in_over_bridge
+from bridged_in_memory import bridge_in_memory
 
 import claude_sync.runtime.process  # noqa: F401  (loaded late, and has constants to shorten)
 from claude_sync import Client
@@ -83,10 +85,33 @@ def cli():
     return ScriptedCli(patience=PATIENCE)
 
 
+def pytest_generate_tests(metafunc):
+    """Run a test over a bridge, too, where that is decided."""
+    if "route" in metafunc.fixturenames:
+        is_for_both = stand_in_over_bridge(metafunc.module.__name__, metafunc.function.__name__)
+        metafunc.parametrize("route", [DIRECT, BRIDGE] if is_for_both else [DIRECT], indirect=True)
+
+
 @pytest.fixture
-def client(cli):
+def route(request):
+    """How the clients of a test reach their CLI: ``direct``, or over a ``bridge``."""
+    return request.param
+
+
+@pytest.fixture
+def new_client(route, monkeypatch):
+    """What makes clients: the class itself, or a bridge of the test's own."""
+    if route == DIRECT:
+        yield Client
+    else:
+        with bridge_in_memory(monkeypatch) as make:
+            yield make
+
+
+@pytest.fixture
+def client(cli, new_client):
     """A client of it, ready."""
-    with Client(transport=cli) as client:
+    with new_client(transport=cli) as client:
         greet(client, cli)
         yield client
 
@@ -106,13 +131,13 @@ def greeting():
 
 
 @pytest.fixture
-def stand_in():
+def stand_in(new_client):
     """Open clients of a stand-in process; they are closed after the test."""
     with contextlib.ExitStack() as stack:
 
         def open_client(script=None, *, settings=None, **options):
             command = StandIn(script, **(settings or {})).command
-            return stack.enter_context(Client(cli=command, **options))
+            return stack.enter_context(new_client(cli=command, **options))
 
         yield open_client
 

@@ -13,6 +13,8 @@ Nothing of this needs an account or a network. Where the CLIs are looked for:
 
 A CLI that is missing skips its tests; where ``CI`` is ``true`` it fails them.
 
+Most files run twice: with clients of their own, and over a bridge (see ``bridged.py``).
+
 Starting a CLI takes seconds, so there are two kinds of client here: ``chat`` is shared
 by the tests of a file and replaced when a test leaves it in a bad state; ``client_of``
 makes one that belongs to its test.
@@ -28,6 +30,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from bridged import BRIDGE, DIRECT, checked_bridge, real_over_bridge
 
 import claude_sync
 from claude_sync.testing.model import LoopbackModel
@@ -110,7 +113,20 @@ def pytest_generate_tests(metafunc):
     wanted = os.environ.get("CLAUDE_SYNC_TEST_VERSIONS")
     if wanted:
         versions = [version for version in versions if version in wanted.split(",")]
-    metafunc.parametrize("cli", versions, indirect=True, scope="module")
+    if "route" not in metafunc.fixturenames:
+        metafunc.parametrize("cli", versions, indirect=True, scope="module")
+        return
+    # All tests of one route after another: they share a client.
+    routes = [(version, DIRECT) for version in versions]
+    routes += [(version, BRIDGE) for version in versions if over_bridge(metafunc, version)]
+    names = [version if route == DIRECT else f"{version}-{route}" for version, route in routes]
+    metafunc.parametrize(("cli", "route"), routes, indirect=True, scope="module", ids=names)
+
+
+def over_bridge(metafunc, version):
+    """Whether a test runs over a bridge, too, with the CLI of this version."""
+    file, test = metafunc.module.__name__, metafunc.function.__name__
+    return real_over_bridge(file, test, version == BUNDLED)
 
 
 @pytest.fixture(scope="module")
@@ -151,27 +167,43 @@ def formless_cli(cli):
 
 
 @pytest.fixture(scope="module")
-def model(cli):
+def route(request):
+    """How the clients of a test reach their CLI: ``direct``, or over a ``bridge``."""
+    return getattr(request, "param", DIRECT)
+
+
+@pytest.fixture(scope="module")
+def model(cli, route):
     """The model of all tests of a file; each test adds rules about its own words."""
     with LoopbackModel() as model:
         yield model
 
 
 @pytest.fixture(scope="module")
-def home(cli, tmp_path_factory):
+def home(cli, route, tmp_path_factory):
     """A home folder that no CLI has seen."""
     return tmp_path_factory.mktemp("home")
 
 
+@pytest.fixture(scope="module")
+def new_client(cli, route):
+    """What makes clients: the class itself, or a bridge for all tests of a file."""
+    if route == DIRECT:
+        yield claude_sync.Client
+    else:
+        with checked_bridge() as bridge:
+            yield bridge.client
+
+
 @pytest.fixture
-def client_of(cli, model, home, tmp_path):
+def client_of(cli, new_client, model, home, tmp_path):
     """Make clients that are closed at the end; ``env=`` is added to what is needed."""
     clients = []
 
     def make(**options):
         environment = {**model.environment(home), **options.pop("env", {})}
         settings = {"cli": cli.path, "cwd": tmp_path, "start_timeout": START_TIMEOUT, **options}
-        client = claude_sync.Client(env=environment, **settings)
+        client = new_client(env=environment, **settings)
         clients.append(client)
         return client
 
@@ -213,11 +245,11 @@ def chat_options():
 
 
 @pytest.fixture(scope="module")
-def shared_client(cli, model, home, tmp_path_factory, chat_options):
+def shared_client(cli, new_client, model, home, tmp_path_factory, chat_options):
     """The client behind ``chat``."""
 
     def make():
-        return claude_sync.Client(
+        return new_client(
             cli=cli.path,
             cwd=tmp_path_factory.mktemp("cwd"),
             env=model.environment(home),

@@ -13,9 +13,9 @@ UNKNOWN_SESSION = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture(scope="module")
-def hasty(cli, model, home, tmp_path_factory):
+def hasty(cli, new_client, model, home, tmp_path_factory):
     """A client whose CLI repeats a failed request once, not for minutes."""
-    client = claude_sync.Client(
+    client = new_client(
         cli=cli.path,
         cwd=tmp_path_factory.mktemp("cwd"),
         env=model.environment(home, retries=1),

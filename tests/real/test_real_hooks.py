@@ -47,7 +47,7 @@ class Board:
 
 
 @pytest.fixture(scope="module")
-def whole_board():
+def whole_board(route):
     """The board of all tests of this file."""
     return Board()
 

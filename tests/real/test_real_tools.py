@@ -153,7 +153,7 @@ class Toolbox:
 
 
 @pytest.fixture(scope="module")
-def box(cli):
+def box(cli, route):
     """The toolbox behind ``chat``."""
     return Toolbox()
 

@@ -1,0 +1,76 @@
+"""
+The pipes of the backend: reading and writing that can be ended from outside.
+
+A thread that waits inside ``read`` or ``write`` comes back only when the other side does
+something. A front end that neither reads nor leaves never does. So each waits in a poll,
+together with a pipe of our own that wakes both up; where there is no poll (Windows),
+they wait as they are, on daemon threads.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ..runtime.process import WINDOWS, Waker
+
+__all__ = ["Descriptors"]
+
+ONE_READ = 1024 * 1024
+# What a pipe that has room at all takes without waiting.
+ONE_WRITE = 4096
+
+
+class Descriptors:
+    """
+    A pair of descriptors, which stay the caller's: they are not closed here, nor changed.
+
+    One thread reads and one writes; :meth:`stop` may be called by any.
+    """
+
+    def __init__(self, source: int, sink: int) -> None:
+        self._source = source
+        self._sink = sink
+        self._waker = Waker()
+        self._is_stopped = False
+
+    def read(self) -> bytes:
+        """The next bytes; b"" at the end, and when it is stopped."""
+        if not self._is_ready(self._source, "POLLIN"):
+            return b""
+        return os.read(self._source, ONE_READ)
+
+    def write(self, data: bytes) -> None:
+        """
+        Write all of *data*.
+
+        Raises:
+            OSError: Nobody reads, or it was stopped.
+
+        """
+        view = memoryview(data)
+        while view:
+            if not self._is_ready(self._sink, "POLLOUT"):
+                raise BrokenPipeError("the front end did not read in time")
+            portion = view if WINDOWS else view[:ONE_WRITE]
+            view = view[os.write(self._sink, portion) :]
+
+    def stop(self) -> None:
+        """End what waits, and what will be called."""
+        self._is_stopped = True
+        self._waker.wake()
+
+    def close(self) -> None:
+        """Let go of the pipe of our own; when nobody reads or writes any more."""
+        self._waker.close()
+
+    def _is_ready(self, descriptor: int, event: str) -> bool:
+        """Wait until something can be done; False if it was stopped."""
+        if not WINDOWS:
+            import select
+
+            poll: Any = select.poll()
+            poll.register(descriptor, getattr(select, event))
+            poll.register(self._waker.receiver, select.POLLIN)
+            poll.poll()
+        return not self._is_stopped

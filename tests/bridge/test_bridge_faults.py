@@ -1,0 +1,391 @@
+"""Ends of all kinds, silence and rubbish, on either side of a bridge: nobody waits for ever."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from bridge_clients import OWN, PATIENCE, own_bridge, traffic_is_valid
+from executables import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import claude_sync
+from claude_sync import AskTimeout, CliDidNotStart, ClientClosed, CliExited
+from claude_sync.bridge import Bridge
+from claude_sync.bridge.translation import SERVED, Translation
+from claude_sync.testing import StandIn
+
+ECHO = StandIn().command
+TOOL = '[[tool Bash {"command": "ls"}]]'
+GARBLING = [sys.executable, str(Path(__file__).with_name("garbling_backend.py")), "--trust-client"]
+needs_signals = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+
+
+def is_running(pid):
+    """Whether a process of that id runs; one that waits to be reaped does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_for_end(*pids):
+    """Wait until none of these processes runs."""
+    end = time.monotonic() + PATIENCE
+    while any(map(is_running, pids)):
+        assert time.monotonic() < end, f"of {pids} some still run"
+        threading.Event().wait(0.02)
+
+
+@pytest.fixture
+def valid_traffic(monkeypatch):
+    """All that is said over bridges is what the schema allows."""
+    with traffic_is_valid(monkeypatch):
+        yield
+
+
+class Undecided:
+    """A permission handler that does not decide."""
+
+    def __init__(self):
+        self.asked = threading.Event()
+        self.requests = []
+
+    def __call__(self, request):
+        self.requests.append(request)
+        self.asked.set()
+        return claude_sync.LATER
+
+
+def busy_clients(bridge, handler):
+    """Three clients: one in mid-turn, one that waits for a permission, one idle; and two turns."""
+    clients = [bridge.client(cli=ECHO) for _ in range(3)]
+    clients[1].on_permission(handler)
+    for client in clients:
+        client.ask("hi", timeout=PATIENCE)
+    turns = [clients[0].submit("[[sleep 100]]"), clients[1].submit(TOOL)]
+    assert handler.asked.wait(PATIENCE)
+    return clients, turns
+
+
+# The backend.
+
+
+@needs_signals
+def test_a_backend_is_killed(valid_traffic):
+    """Turns fail with the reason, a permission is withdrawn, idle CLIs end, another can be made."""
+    handler = Undecided()
+    with own_bridge() as bridge:
+        clients, turns = busy_clients(bridge, handler)
+        pids = [client.pid for client in clients]
+        os.kill(bridge.pid, signal.SIGKILL)
+        for turn in turns:
+            with pytest.raises(CliExited, match=r"backend of the bridge has ended.*SIGKILL"):
+                turn.result(PATIENCE)
+        (request,) = handler.requests
+        assert request.cancelled.wait(PATIENCE)
+        request.allow()  # too late, and harmless
+        for client in clients:
+            with pytest.raises((CliExited, CliDidNotStart), match="backend of the bridge"):
+                client.ask("are you there?", timeout=PATIENCE)
+        assert bridge.state == "crashed"
+        os.kill(pids.pop(0), signal.SIGKILL)  # it would go on to the end of its turn, as CLIs do
+        wait_for_end(*pids)
+        session_id = clients[2].session_id
+    with own_bridge() as bridge, bridge.client(cli=ECHO, resume=session_id) as client:
+        assert client.ask("again", timeout=PATIENCE) == "echo: again"
+
+
+@needs_signals
+def test_a_backend_that_is_stopped_keeps_nobody(valid_traffic):
+    """A question has its time, and so has closing, although nothing comes and nothing ends."""
+    with own_bridge() as bridge:
+        client = bridge.client(cli=ECHO)
+        client.ask("hi", timeout=PATIENCE)
+        pid = client.pid
+        os.kill(bridge.pid, signal.SIGSTOP)
+        with pytest.raises(AskTimeout):
+            client.ask("are you there?", timeout=0.2)
+        bridge.close(timeout=1)
+        assert not is_running(bridge.pid)
+    wait_for_end(pid)
+
+
+def test_rubbish_among_the_lines_of_a_backend(caplog):
+    """Answers, pieces, permissions, hooks, tools and requests come all the same."""
+
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    with Bridge(GARBLING) as bridge, bridge.client(cli=ECHO, tools=[add]) as client:
+        pieces, hooked = [], []
+        client.on_text(pieces.append)
+        client.on_hook("PreToolUse", matcher="Bash")(hooked.append)
+        client.on_permission(lambda request: request.deny("not now"))
+        assert client.ask("one two three", timeout=PATIENCE) == "echo: one two three"
+        assert "".join(pieces) == "echo: one two three"
+        assert "not now" in client.ask(TOOL, timeout=PATIENCE)
+        assert len(hooked) == 1
+        answer = client.ask('[[tool mcp__claude_sync__add {"a": 1, "b": 2}]]', timeout=PATIENCE)
+        assert answer == "mcp__claude_sync__add: 3"
+        assert client.set_model("opus").model == "opus"
+        turn = client.submit("[[sleep 100]]")
+        client.interrupt()
+        with pytest.raises(claude_sync.TurnInterrupted):
+            turn.result(PATIENCE)
+        assert client.ask("last", timeout=PATIENCE) == "echo: last"
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+ODD = [None, True, 5, 1.5, "text", [], [5], ["text", {}], {}, {"text": []}]
+CODES = ["SDK_ERROR", "SESSION_NOT_FOUND", "CALLBACK_TIMEOUT", "CALLBACK_NOT_FOUND"]
+LATE = {"error": "UsageError"}
+# What each kind of message can have in its payload, and what is right there beside what is odd.
+FIELDS = {
+    "session.created": {"sdk_session_id": [], "greeting": [], "pid": []},
+    "sdk.message": {
+        "type": ["result", "command_lifecycle"],
+        "user_message_uuid": ["u"],
+        "user_message_uuids": [["u"], ["v"]],
+        "origin": [{"kind": "task-notification"}, {"kind": []}],
+        "command_uuid": ["u", "v"],
+        "state": ["started", "completed"],
+    },
+    "callback.request": {
+        "callback_type": ["can_use_tool", "hook", "tool"],
+        "hook_event": ["PreToolUse"],
+        "hook_id": ["hook_0"],
+        "hook_input": [{"tool_name": "Bash"}, {"tool_name": []}],
+        "tool_name": ["Bash"],
+        "tool_input": [],
+        "tool_use_id": ["toolu_1"],
+        "request": [{"subtype": "can_use_tool"}],
+        "suggestions": [],
+    },
+    "callback.cancelled": {},
+    "query.result": {"success": [], "result": [], "error": [], "details": [{"code": []}]},
+    "session.interrupted": {"cancelled": [["u"]]},
+    "session.stderr": {"line": ["oh"]},
+    "session.updated": {"sdk_session_id": ["s"]},
+    "session.killed": {},
+    "error": {
+        "code": CODES,
+        "message": [],
+        "details": [
+            {"error": "CliExited", "stderr_tail": 5, "exit_code": "x"},
+            {"error": {}},
+            LATE,
+        ],
+    },
+}
+
+
+def odd_payloads(kind):
+    """Payloads of a kind of message, each field missing, right or odd; or no payload at all."""
+    fields = {name: st.sampled_from([*right, *ODD]) for name, right in FIELDS[kind].items()}
+    return st.fixed_dictionaries({}, optional=fields) | st.sampled_from(ODD)
+
+
+IDS = st.sampled_from([*[f"5-{number}" for number in range(1, 8)], "callback", *ODD])
+ENVELOPES = st.sampled_from(sorted(FIELDS)).flatmap(
+    lambda kind: st.fixed_dictionaries(
+        {"type": st.just(kind)},
+        optional={"id": IDS, "session_id": st.sampled_from(ODD), "payload": odd_payloads(kind)},
+    )
+)
+
+
+def test_every_kind_of_message_is_tried():
+    """Those that are read, and no others."""
+    assert set(FIELDS) == set(SERVED)
+
+
+@pytest.mark.parametrize("extensions", [True, False])
+@settings(max_examples=300)
+@given(envelopes=st.lists(ENVELOPES, max_size=6))
+def test_no_envelope_is_too_odd(extensions, envelopes):
+    """Whatever a backend says, and whatever it answers, it is read without an exception."""
+    translation = Translation("5-", {"prompt": "", "options": {}}, extensions)
+    greeting = {"subtype": "initialize", "hooks": {"PreToolUse": [hook_of("hook_0")]}}
+    translation.from_client(request_of("greeting", greeting))
+    created = {"sdk_session_id": "s", **({"greeting": {}} if extensions else {})}
+    translation.from_backend(
+        {"type": "session.created", "id": "5-1", "session_id": "S", "payload": created}
+    )
+    for uuid in ("u", "v"):
+        message = {"role": "user", "content": "hello"}
+        translation.from_client({"type": "user", "uuid": uuid, "message": message})
+    translation.from_client(request_of("interrupt", {"subtype": "interrupt"}))
+    translation.from_client(request_of("model", {"subtype": "set_model", "model": "opus"}))
+    for envelope in envelopes:
+        translation.from_backend(envelope)
+
+
+def hook_of(identity):
+    """As it is told in a greeting."""
+    return {"matcher": "Bash", "hookCallbackIds": [identity], "timeout": 60}
+
+
+def request_of(identity, request):
+    """A line of the client."""
+    return {"type": "control_request", "request_id": identity, "request": request}
+
+
+# The front end.
+
+FRONT_END = """
+import json, sys, threading
+import claude_sync
+from claude_sync.bridge import Bridge
+command, cli, tool = json.loads(sys.argv[1])
+bridge = Bridge(command)
+talking, asking, idle = [bridge.client(cli=cli) for _ in range(3)]
+asked = threading.Event()
+asking.on_permission(lambda request: (asked.set(), claude_sync.LATER)[1])
+for client in (talking, asking, idle):
+    client.ask("hi", timeout=60)
+turns = [talking.submit("[[sleep 100]]"), asking.submit(tool)]
+asked.wait(60)
+print(json.dumps([bridge.pid, *[client.pid for client in (talking, asking, idle)]]), flush=True)
+threading.Event().wait(100)
+"""
+
+
+@needs_signals
+def test_a_front_end_is_killed():
+    """The backend closes all CLIs, whatever they do, and ends."""
+    words = [sys.executable, "-c", FRONT_END, json.dumps([OWN, ECHO, TOOL])]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment) as front:
+        pids = json.loads(front.stdout.readline())
+        assert all(map(is_running, pids))
+        front.kill()
+    wait_for_end(*pids)
+
+
+def test_a_front_end_that_does_not_read_any_more():
+    """Its requests still come; but what nobody reads ends the backend, and its CLIs in mid-turn."""
+    with subprocess.Popen(OWN, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as backend:
+
+        def send(kind, payload, **ids):
+            line = json.dumps({"type": kind, "payload": payload, **ids}).encode()
+            backend.stdin.write(line + b"\n")
+            backend.stdin.flush()
+
+        def read(kind):
+            return next(m for m in map(json.loads, backend.stdout) if m["type"] == kind)
+
+        pids = []
+        for prompt in ("[[sleep 100]]", TOOL):
+            options = {"cli": ECHO}
+            payload = {"prompt": prompt, "options": options, "extensions": True}
+            send("session.create", payload, id=prompt)
+            pids.append(read("session.created")["payload"]["pid"])
+        read("callback.request")
+        assert all(map(is_running, pids))
+        backend.stdout.close()
+        send("session.send", {"message": "hello"}, id="1", session_id="of nobody")
+        # Its input is open all the time.
+        assert backend.wait(PATIENCE) == 0
+        wait_for_end(*pids)
+
+
+# Callbacks.
+
+
+def test_what_a_person_does_not_decide_in_time(valid_traffic):
+    """It is denied there and withdrawn here; an answer that comes later changes nothing."""
+    handler = Undecided()
+    with own_bridge("--callback-timeout", "0.3") as bridge, bridge.client(cli=ECHO) as client:
+        client.on_permission(handler)
+        answer = client.ask(TOOL, timeout=PATIENCE)
+        assert "timed out" in answer
+        (request,) = handler.requests
+        assert request.cancelled.wait(PATIENCE)
+        request.allow()
+        assert client.ask("next", timeout=PATIENCE) == "echo: next"
+
+
+def test_a_hook_that_takes_too_long(valid_traffic):
+    """The turn goes on without it, and what it says in the end is not heard."""
+    release, called = threading.Event(), []
+    with own_bridge("--callback-timeout", "0.3") as bridge, bridge.client(cli=ECHO) as client:
+        client.on_permission(lambda request: request.deny("a person said no"))
+
+        @client.on_hook("PreToolUse", matcher="Bash", on_failure="continue")
+        def slow(event):
+            called.append(event)
+            release.wait(PATIENCE)
+            return claude_sync.hooks.block("too late")
+
+        assert "a person said no" in client.ask(TOOL, timeout=PATIENCE)
+        assert called[0].cancelled.wait(PATIENCE)
+        release.set()
+        assert client.ask("next", timeout=PATIENCE) == "echo: next"
+
+
+def test_a_session_is_killed_while_a_callback_is_open(front_end):
+    """Its CLI ends, the answer finds no session, and the other session does not notice."""
+    front = front_end(trust_client=True)
+    asking = front.create(TOOL, extensions=True)
+    other = front.create(TOOL)
+    asked, kept = front.callback(asking), front.callback(other)
+    pid = front.nth("session.created", asking)["payload"]["pid"]
+    killed = front.send("session.kill", session_id=asking)
+    assert front.answer(killed)["type"] == "session.killed"
+    wait_for_end(pid)
+    front.send("callback.response", {"behavior": "allow"}, session_id=asking, id=asked["id"])
+    front.error(id=asked["id"], code="SESSION_NOT_FOUND")
+    no = {"behavior": "deny", "message": "not this one"}
+    front.send("callback.response", no, session_id=other, id=kept["id"])
+    assert "not this one" in front.result(other)["result"]
+
+
+def test_a_client_is_closed_while_a_permission_is_open(valid_traffic):
+    """Whoever decides hears that nobody waits; the other clients go on."""
+    handler = Undecided()
+    with own_bridge() as bridge:
+        clients, turns = busy_clients(bridge, handler)
+        pid = clients[1].pid
+        clients[1].close()
+        with pytest.raises(ClientClosed):
+            turns[1].result(PATIENCE)
+        assert handler.requests[0].cancelled.wait(PATIENCE)
+        wait_for_end(pid)
+        assert clients[2].ask("still here", timeout=PATIENCE) == "echo: still here"
+        assert not turns[0].done()
+
+
+# CLIs.
+
+
+@needs_signals
+def test_one_cli_of_many_is_killed(front_end):
+    """Its message gets an SDK_ERROR; of the others, a turn and a permission come to their ends."""
+    front = front_end()
+    doomed = front.create("[[sleep 100]]", extensions=True)
+    asking = front.create(TOOL)
+    idle = front.create("")
+    front.nth("sdk.message", doomed, 0, "system")
+    asked = front.callback(asking)
+    created = front.nth("session.created", doomed)
+    os.kill(created["payload"]["pid"], signal.SIGKILL)
+    told = front.error(session_id=doomed, code="SDK_ERROR", id=created["id"])
+    assert told["details"]["exit_code"] == -signal.SIGKILL
+    front.send("callback.response", {"behavior": "allow"}, session_id=asking, id=asked["id"])
+    assert front.result(asking)["subtype"] == "success"
+    front.send("session.send", {"message": "hello"}, session_id=idle)
+    assert front.result(idle)["result"] == "echo: hello"
+    front.send("session.send", {"message": "again"}, session_id=doomed)
+    assert front.result(doomed)["result"] == "echo: again"
+    assert sum(message["type"] == "error" for message in front.read) == 1

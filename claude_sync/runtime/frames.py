@@ -8,7 +8,8 @@ Calls that wait for the next frame of a window: what ``gui.tk`` and ``gui.qt`` b
 A window draws some sixty times a second, and whatever its thread does longer than
 that is seen as a stutter. So the window runs what waits once per frame, and:
 
-* Text that came since the last frame is one call, whatever number of pieces it had.
+* Text that came since the last frame is one call, whatever number of pieces it had;
+  of very much text, what one frame can draw.
 * A frame has an end: what does not fit into it waits for the next one.
 * So many calls may wait and no more; then the dispatcher waits, and behind it the CLI.
 
@@ -26,6 +27,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Deque, List, Optional
 
 from ..log import logger
+from ..pieces import Block
 
 if TYPE_CHECKING:
     from ..pieces import Piece
@@ -37,6 +39,8 @@ FRAME_WORK = 0.008
 # So many calls, and characters of text, may wait for a frame.
 CALLS_AT_ONCE = 1000
 TEXT_AT_ONCE = 1024 * 1024
+# A frame brings so many characters of text: toolkits take milliseconds to lay out more.
+TEXT_PER_FRAME = 16 * 1024
 
 
 class Call:
@@ -84,6 +88,21 @@ class GrowingCall:
         self._pieces.append(piece)
         self.size += len(piece)
         return True
+
+    def cut(self) -> GrowingCall:
+        """The call with as much text as fits into a frame; this one keeps the rest."""
+        first, *_ = pieces = self._pieces
+        if len(first) > TEXT_PER_FRAME:
+            pieces[:1] = split(first, TEXT_PER_FRAME)
+        count, size = 1, len(pieces[0])
+        while size + len(pieces[count]) <= TEXT_PER_FRAME:
+            size += len(pieces[count])
+            count += 1
+        head = GrowingCall(pieces[0], self._handlers, self._turn, self._call)
+        head._pieces, self._pieces = pieces[:count], pieces[count:]
+        head.size = size
+        self.size -= size
+        return head
 
     def run(self) -> None:
         """Make it, with all of the text as one piece."""
@@ -161,7 +180,11 @@ class Frames:
             with self._changed:
                 if not self._waiting:
                     break
-                call = self._waiting.popleft()
+                if self._waiting[0].size > TEXT_PER_FRAME:
+                    # Cut before it is made: a handler may run the calls behind it.
+                    call, left = self._waiting[0].cut(), 0
+                else:
+                    call = self._waiting.popleft()
                 self._text -= call.size
                 self._changed.notify_all()
             left -= 1
@@ -213,3 +236,11 @@ class Frames:
             or self._released
             or (len(self._waiting) < CALLS_AT_ONCE and self._text < TEXT_AT_ONCE)
         )
+
+
+def split(piece: Piece, size: int) -> List[Piece]:
+    """A piece as several of at most *size* characters, each with the snapshot of its own end."""
+    whole = piece._block
+    block = Block(type(piece), whole.message_id, whole.parent_tool_use_id, whole.agent)
+    block.pieces = whole.pieces[: piece._end - 1]
+    return [block.grow(piece[start : start + size]) for start in range(0, len(piece), size)]

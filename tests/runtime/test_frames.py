@@ -7,7 +7,7 @@ import pytest
 from claude_sync import Text
 from claude_sync.pieces import Block
 from claude_sync.runtime import frames as frames_module
-from claude_sync.runtime.frames import CALLS_AT_ONCE, TEXT_AT_ONCE, Frames
+from claude_sync.runtime.frames import CALLS_AT_ONCE, TEXT_AT_ONCE, TEXT_PER_FRAME, Frames
 
 PATIENCE = 30
 HANDLERS = (print,)
@@ -111,6 +111,43 @@ def test_only_text_that_belongs_together_is_merged(frames, other):
     assert made == ([["a"]] if other == "a call between" else [])
 
 
+@pytest.mark.parametrize("length", [7, 1000, TEXT_PER_FRAME, 3 * TEXT_PER_FRAME + 1])
+def test_a_frame_brings_as_much_text_as_it_can_draw(frames, length):
+    """However the text came; the rest is first in the next frame, each with its own snapshot."""
+    growing, heard = block(), []
+    letters = "".join(map(chr, range(97, 123)))
+    text = (letters * (5 * TEXT_PER_FRAME // 26))[: 5 * TEXT_PER_FRAME - 3]
+    add(frames, growing.grow("begin "), heard)
+    for start in range(0, len(text), length):
+        add(frames, growing.grow(text[start : start + length]), heard)
+    frames(lambda: heard.append("end"))
+    while frames.run():
+        assert len(heard[-1]) <= TEXT_PER_FRAME
+    *pieces, end = heard
+    assert end == "end"
+    assert 5 <= len(pieces) <= 12
+    so_far = ""
+    for piece in pieces:
+        so_far += piece
+        assert piece.snapshot == so_far
+    assert so_far == "begin " + text
+    assert frames._text == 0
+
+
+def test_the_rest_of_long_text_comes_before_what_is_behind_it(frames):
+    """Also when the handler runs frames itself."""
+    growing, heard = block(), []
+
+    def draw(text):
+        heard.append(text)
+        frames.run()
+
+    frames.begin(growing.grow("x" * TEXT_PER_FRAME + "y"), HANDLERS, None, draw)
+    frames(lambda: heard.append("end"))
+    frames.run()
+    assert [text[-3:] for text in heard] == ["xxx", "y", "end"]
+
+
 @pytest.mark.parametrize("what", ["calls", "text"])
 @pytest.mark.parametrize("way", ["run", "release", "stop"])
 def test_so_much_may_wait_and_no_more(frames, what, way):
@@ -133,8 +170,8 @@ def test_so_much_may_wait_and_no_more(frames, what, way):
     getattr(frames, way)()
     assert added.wait(PATIENCE)
     thread.join(PATIENCE)
-    frames.run()
-    frames.run()
+    while frames.run():
+        pass
     if way == "stop":
         assert heard == made == []
     else:
@@ -150,7 +187,8 @@ def test_text_that_was_taken_makes_room(frames):
             growing = block()
             for _ in range(4):
                 add(frames, growing.grow("x" * (TEXT_AT_ONCE // 16)), heard)
-        frames.run()
+        while frames.run():
+            pass
     assert sum(map(len, heard)) == 24 * (TEXT_AT_ONCE // 16)
     assert frames._text == 0
 

@@ -1,0 +1,276 @@
+"""
+What the dialogs of Qt have in common: one request each, answered once, one after the other.
+
+::
+
+    request -> form -> [dialog] -> form -> answer
+
+A dialog is shown by ``open()``, never by ``exec()``: the handler that shows it returns at
+once. Closing it is a no; when the answer is no longer wanted it closes by itself; and a
+dialog that is destroyed, with its window perhaps, has said no as well. Requests that come
+while a dialog is open in the same window wait for it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Callable, List, MutableMapping, Optional
+
+from ..errors import ClaudeError
+from ..log import logger
+from ..permissions import LATER
+from .forms import PermissionForm, QuestionForm, form_of
+from .qt_binding import QtCore, QtWidgets, check_application, is_valid
+from .qt_views import DiffView, QuestionColumn, QuestionView, paragraph, title_label
+
+__all__ = ["PermissionDialog", "QuestionDialog", "RequestDialog"]
+
+# A dialog is at least so wide, and takes at most this part of the screen.
+NARROWEST = 520
+OF_THE_SCREEN = 0.8
+# The dialogs of each window; those without one have a line of their own.
+LINES: MutableMapping[Any, DialogLine] = weakref.WeakKeyDictionary()
+
+
+class RequestDialog(QtWidgets.QDialog):  # type: ignore[misc]
+    """
+    A dialog about one request.
+
+    Attributes:
+        form: What it shows and answers.
+
+    """
+
+    form: Any
+
+    def __init__(self, form: Any, parent: Any, refuse: Callable[[], object]) -> None:
+        check_application(type(self).__name__, widgets=True)
+        super().__init__(parent)
+        self.form = form
+        self._refuse = refuse
+        self.setAttribute(QtCore.Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(form.title)
+        self.setSizeGripEnabled(True)
+        self._message = paragraph("")
+        self._message.hide()
+        reference = weakref.ref(self)
+
+        def close() -> None:
+            dialog = reference()
+            if dialog is not None and is_valid(dialog):
+                dialog.done(QtWidgets.QDialog.DialogCode.Rejected)
+
+        form.on_withdrawn(close)
+        # Its window may be destroyed, and it is not asked then.
+        self.destroyed.connect(lambda *_: refuse())
+
+    @classmethod
+    def handler(cls, parent: Any = None) -> Callable[[Any], object]:
+        """
+        A handler of ``on_permission`` and ``on_question`` that shows such a dialog.
+
+        *parent* is the window it belongs to, which cannot be used meanwhile.
+        """
+        check_application(f"{cls.__name__}.handler()", widgets=True)
+        window = None if parent is None else weakref.ref(parent)
+
+        def ask(request: Any) -> object:
+            owner = None if window is None else window()
+            if window is not None and (owner is None or not is_valid(owner)):
+                return False  # the window is gone, and nobody can be asked
+            form = form_of(request)
+            line_of(owner).add(class_for(form, cls)(form, owner))
+            return LATER
+
+        return ask
+
+    def fit(self) -> None:
+        """As large as what is in it, but no larger than the screen."""
+        hint, screen = self.sizeHint(), QtWidgets.QApplication.primaryScreen().availableSize()
+        width = min(max(hint.width(), NARROWEST), int(screen.width() * OF_THE_SCREEN))
+        # Texts that are wrapped are higher than their hint.
+        wrapped = self.layout().totalHeightForWidth(width)
+        height = max(hint.height(), wrapped)
+        self.resize(width, min(height, int(screen.height() * OF_THE_SCREEN)))
+
+    def reject(self) -> None:
+        """Closed without a choice, by whatever means: a no."""
+        self._settle(self._refuse, QtWidgets.QDialog.DialogCode.Rejected)
+
+    def _settle(self, verb: Callable[[], object], code: Any) -> None:
+        """Answer by a verb of the form, and close; an answer that is none is told instead."""
+        try:
+            verb()
+        except ClaudeError as error:
+            logger.warning("! a dialog could not answer: %s", error)
+            if self.form.is_open and verb is not self._refuse:
+                self._message.setText(str(error))
+                self._message.show()
+                return
+        self.done(code)
+
+
+class PermissionDialog(RequestDialog):
+    """
+    May Claude use this tool? Shows what would happen, and answers for the person::
+
+        client.on_permission(PermissionDialog.handler(window))
+
+    Nothing is chosen by the Enter key: a dialog may appear while somebody types.
+    """
+
+    form_class = PermissionForm
+
+    def __init__(self, request: Any, parent: Any = None) -> None:
+        form = request if isinstance(request, PermissionForm) else PermissionForm(request)
+        super().__init__(form, parent, form.close)
+        layout = QtWidgets.QVBoxLayout(self)
+        layout.setSpacing(10)
+        layout.addWidget(title_label(form.title))
+        for line in form.details:
+            layout.addWidget(paragraph(line))
+        self.preview = DiffView(form.lines)
+        layout.addWidget(self.preview, 1)
+        self.reason = QtWidgets.QLineEdit()
+        self.reason.setPlaceholderText("If not: why, or what to do instead (Claude reads this)")
+        self.reason.returnPressed.connect(self._deny)
+        layout.addWidget(self.reason)
+        layout.addWidget(self._message)
+        row = QtWidgets.QHBoxLayout()
+        self.deny_button = button("&Deny", self._deny)
+        self.always_button = button("Al&ways allow", self._always)
+        self.allow_button = button("&Allow", self._allow)
+        if form.always is None:
+            self.always_button.hide()
+        else:
+            layout.addWidget(paragraph(f"Always: {form.always}"))
+            self.always_button.setToolTip(form.always)
+        row.addWidget(self.deny_button)
+        row.addStretch(1)
+        row.addWidget(self.always_button)
+        row.addWidget(self.allow_button)
+        layout.addLayout(row)
+        self.preview.setFocus()
+        self.fit()
+
+    def _allow(self) -> None:
+        self._settle(self.form.allow, QtWidgets.QDialog.DialogCode.Accepted)
+
+    def _always(self) -> None:
+        self._settle(self.form.allow_always, QtWidgets.QDialog.DialogCode.Accepted)
+
+    def _deny(self) -> None:
+        reason = self.reason.text()
+        self._settle(lambda: self.form.deny(reason), QtWidgets.QDialog.DialogCode.Rejected)
+
+
+class QuestionDialog(RequestDialog):
+    """
+    Claude asks the person something::
+
+        client.on_question(QuestionDialog.handler(window))
+    """
+
+    form_class = QuestionForm
+
+    def __init__(self, questions: Any, parent: Any = None) -> None:
+        form = questions if isinstance(questions, QuestionForm) else QuestionForm(questions)
+        super().__init__(form, parent, form.decline)
+        layout = QtWidgets.QVBoxLayout(self)
+        layout.setSpacing(10)
+        layout.addWidget(title_label(form.title))
+        self.views = [QuestionView(field, self._changed) for field in form.fields]
+        layout.addWidget(QuestionColumn(self.views), 1)
+        layout.addWidget(self._message)
+        row = QtWidgets.QHBoxLayout()
+        self.decline_button = button("&Do not answer", self.reject)
+        self.answer_button = button("&Answer", self._answer)
+        row.addWidget(self.decline_button)
+        row.addStretch(1)
+        row.addWidget(self.answer_button)
+        layout.addLayout(row)
+        self._changed()
+        self.fit()
+
+    def _changed(self) -> None:
+        """Something was chosen: the button works once every question has an answer."""
+        self.answer_button.setEnabled(self.form.missing() is None)
+
+    def _answer(self) -> None:
+        self._settle(self.form.answer, QtWidgets.QDialog.DialogCode.Accepted)
+
+
+class DialogLine:
+    """The dialogs of one window, one after the other, in the order of the requests."""
+
+    def __init__(self) -> None:
+        self._dialogs: List[RequestDialog] = []
+        application = check_application("a dialog", widgets=True)
+        # Bound to a Python object, which Qt does not keep; so LINES does.
+        application.aboutToQuit.connect(self.close)
+
+    def add(self, dialog: RequestDialog) -> None:
+        """Show it when it is its turn."""
+        self._dialogs.append(dialog)
+        reference = weakref.ref(self)
+
+        def gone(*_: object) -> None:
+            line = reference()
+            if line is not None:
+                line._remove(dialog)
+
+        dialog.finished.connect(gone)
+        self._show_first()
+
+    def close(self) -> None:
+        """The application quits: nobody can answer any more."""
+        for dialog in list(self._dialogs):
+            if is_valid(dialog):
+                dialog.reject()
+
+    def _remove(self, dialog: RequestDialog) -> None:
+        if dialog in self._dialogs:
+            self._dialogs.remove(dialog)
+        self._show_first()
+
+    def _show_first(self) -> None:
+        self._dialogs = [each for each in self._dialogs if is_valid(each)]
+        if self._dialogs and not self._dialogs[0].isVisible():
+            first = self._dialogs[0]
+            if first.parent() is None:
+                first.show()
+            else:
+                first.open()  # blocks its window, and returns
+            QtWidgets.QApplication.alert(first)
+
+
+# The key of those without a window.
+class NoWindow:
+    """Stands for the window of dialogs that have none."""
+
+
+NO_WINDOW = NoWindow()
+
+
+def line_of(window: Any) -> DialogLine:
+    """The dialogs of a window."""
+    key = NO_WINDOW if window is None else window
+    line: Optional[DialogLine] = LINES.get(key)
+    if line is None:
+        line = LINES[key] = DialogLine()
+    return line
+
+
+def class_for(form: Any, preferred: Any) -> Any:
+    """The class of the dialog for a form: the preferred one, if it is about such forms."""
+    if isinstance(form, getattr(preferred, "form_class", ())):
+        return preferred
+    return QuestionDialog if isinstance(form, QuestionForm) else PermissionDialog
+
+
+def button(text: str, clicked: Callable[[], object]) -> Any:
+    """A button that the Enter key does not press by itself."""
+    made = QtWidgets.QPushButton(text)
+    made.setAutoDefault(False)
+    made.clicked.connect(lambda *_: clicked())
+    return made

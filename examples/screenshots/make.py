@@ -1,0 +1,265 @@
+"""
+Make the pictures of the examples: real CLI, real windows, a model that says the same each time.
+
+    python examples/screenshots/make.py             all of them
+    python examples/screenshots/make.py tk_chat     one of them
+
+Needs Pillow, a CLI (CLAUDE_CODE_PATH, or that of claude-agent-sdk) and, without a display,
+Xvfb. There is a
+function for each picture; it returns an image and the windows in it, whose frames are
+drawn here, because a virtual display has no window manager.
+"""
+
+import contextlib
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFilter, ImageFont
+
+from claude_sync.testing import LoopbackModel
+from claude_sync.testing.model import text, tool_use
+
+HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parent
+PATIENCE = 60
+
+BEFORE = '''\
+"""Say hello."""
+
+
+def greet(name):
+    print("Hello " + name)
+
+
+if __name__ == "__main__":
+    greet("world")
+'''
+FIRST = "What does greet.py do, and what would you improve?"
+SECOND = "Good idea. Please do that."
+
+
+# What is said.
+
+
+def script(model, folder):
+    """Play a conversation about a file: it is read, then changed."""
+    file = folder / "greet.py"
+    file.write_text(BEFORE, encoding="utf-8")
+    model.when("improve").reply(
+        [
+            text("Let me look at it.\n"),
+            tool_use("Read", {"file_path": str(file)}),
+        ]
+    ).then_reply(
+        "It prints a greeting for one name. Two things would make it nicer:\n\n"
+        "  1. return the text, so that other code can use it, and print it at the end;\n"
+        "  2. say what a name is, with a type.\n\n"
+        "Shall I change that?"
+    )
+    edit = {
+        "file_path": str(file),
+        "old_string": 'def greet(name):\n    print("Hello " + name)\n',
+        "new_string": 'def greet(name: str) -> str:\n    return f"Hello, {name}!"\n',
+    }
+    model.when("do that").reply(
+        [text("I would change it like this:\n"), tool_use("Edit", edit)]
+    ).then_reply("Done.")
+
+
+@contextlib.contextmanager
+def conversation():
+    """The settings of a client whose CLI is real, and whose model plays the script."""
+    cli = os.environ.get("CLAUDE_CODE_PATH")
+    if cli is None:
+        found = importlib.util.find_spec("claude_agent_sdk")
+        assert found is not None and found.origin is not None, "install claude-agent-sdk"
+        cli = Path(found.origin).parent / "_bundled" / "claude"
+    usage = {"input_tokens": 2310, "output_tokens": 184}
+    with tempfile.TemporaryDirectory() as home, LoopbackModel(usage=usage) as model:
+        folder = Path(home, "hello")
+        folder.mkdir()
+        script(model, folder)
+        yield {"cli": str(cli), "cwd": str(folder), "env": model.environment(home)}
+
+
+# The pictures.
+
+
+def tk_chat():
+    """The example tk_chat, while it asks whether a file may be changed."""
+    import tkinter
+
+    from PIL import ImageGrab
+
+    sys.path.insert(0, str(EXAMPLES))
+    import tk_chat
+
+    with conversation() as options:
+        root = tkinter.Tk()
+        root.title("Claude")
+        root.geometry("900x780+40+60")
+        tk_chat.decorate(root)
+        chat = tk_chat.Chat(root, **options)
+        chat.pack(fill="both", expand=True)
+
+        def wait(condition):
+            end = time.monotonic() + PATIENCE
+            while not condition():
+                assert time.monotonic() < end, "waited in vain"
+                root.update()
+                time.sleep(0.005)
+
+        def dialogs():
+            return [each for each in root.winfo_children() if each.winfo_class() == "Toplevel"]
+
+        for words in (FIRST, SECOND):
+            chat.entry.insert("1.0", words)
+            chat.send()
+            wait(lambda: dialogs() or chat.turn is None)
+        wait(dialogs)
+        dialog = dialogs()[0]
+        dialog.geometry("+330+285")
+        wait(dialog.winfo_viewable)
+        dialog.focus_force()
+        for _ in range(20):
+            root.update()
+            time.sleep(0.01)
+        image = ImageGrab.grab(xdisplay=os.environ.get("DISPLAY", ""))
+        windows = [place_of(root), place_of(dialog)]
+        root.destroy()
+        chat.client.close()
+    return image, windows
+
+
+def place_of(window):
+    """Where a window of Tk's is, and its title."""
+    left, top = window.winfo_rootx(), window.winfo_rooty()
+    return left, top, window.winfo_width(), window.winfo_height(), window.title()
+
+
+def qt_chat():
+    """The example qt_chat, while it asks whether a file may be changed."""
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    from PySide6.QtCore import QBuffer, QIODevice, QPoint
+    from PySide6.QtWidgets import QApplication, QDialog
+
+    sys.path.insert(0, str(EXAMPLES))
+    import qt_chat
+
+    application = QApplication.instance() or QApplication(["qt_chat"])
+    font = application.font()
+    font.setPointSizeF(10.5)
+    application.setFont(font)
+
+    def wait(condition):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, "waited in vain"
+            application.processEvents()
+            time.sleep(0.005)
+
+    def grabbed(widget):
+        buffer = QBuffer()
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        widget.grab().save(buffer, "PNG")
+        return Image.open(io.BytesIO(bytes(buffer.data().data())))
+
+    with conversation() as options:
+        window = qt_chat.Chat(**options)
+        window.setWindowTitle("Claude")
+        window.resize(820, 700)
+        window.show()
+        for words in (FIRST, SECOND):
+            window.entry.setPlainText(words)
+            window.send()
+            wait(lambda: window.findChildren(QDialog) or window.turn is None)
+        wait(lambda: window.findChildren(QDialog))
+        dialog = window.findChildren(QDialog)[0]
+        wait(dialog.isVisible)
+        places = [(window, QPoint(40, 60)), (dialog, QPoint(330, 210))]
+        image = Image.new("RGB", (1280, 1024))
+        windows = []
+        for widget, place in places:
+            picture = grabbed(widget)
+            image.paste(picture, (place.x(), place.y()))
+            windows.append((place.x(), place.y(), *picture.size, widget.windowTitle()))
+        client = window.chat.client
+        window.deleteLater()
+        wait(lambda: client.state == "closed" or application.sendPostedEvents(None, 52))
+    return image, windows
+
+
+PICTURES = {"tk_chat": tk_chat, "qt_chat": qt_chat}
+
+
+# Frames.
+
+BAR = 30
+AROUND = 28
+
+
+def framed(image, windows):
+    """Cut the windows out of an image of the screen, each with a frame and a shadow."""
+    boxes = [(x, y, x + width, y + height) for x, y, width, height, _ in windows]
+    left = min(box[0] for box in boxes) - AROUND
+    top = min(box[1] for box in boxes) - AROUND - BAR
+    right = max(box[2] for box in boxes) + AROUND
+    bottom = max(box[3] for box in boxes) + AROUND
+    canvas = Image.new("RGB", (right - left, bottom - top), "#f0f3f6")
+    for box, (*_, title) in zip(boxes, windows):
+        inner = (box[0] - left, box[1] - top, box[2] - left, box[3] - top)
+        outer = (inner[0] - 1, inner[1] - BAR, inner[2], inner[3])
+        shadow = Image.new("L", canvas.size, 0)
+        ImageDraw.Draw(shadow).rectangle(outer, fill=110)
+        shadow = shadow.filter(ImageFilter.GaussianBlur(9))
+        canvas.paste("#57606a", (0, 4), shadow)
+        canvas.paste(image.crop(box), inner[:2])
+        draw = ImageDraw.Draw(canvas)
+        draw.rectangle((outer[0], outer[1], outer[2], inner[1] - 1), fill="#dfe3e8")
+        draw.rectangle(outer, outline="#afb8c1")
+        font = ImageFont.load_default(13)
+        draw.text((inner[0] + 12, outer[1] + 7), title, fill="#24292f", font=font)
+        for number, colour in enumerate(("#d1242f", "#bf8700", "#1a7f37")):
+            x, y = outer[2] - 22 - 20 * number, outer[1] + BAR // 2
+            draw.ellipse((x - 5, y - 5, x + 5, y + 5), fill=colour)
+    return canvas
+
+
+@contextlib.contextmanager
+def display():
+    """A display: the one that is there, or a virtual one."""
+    if os.environ.get("DISPLAY"):
+        yield
+        return
+    reading, writing = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"],
+        pass_fds=[writing],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writing)
+    try:
+        with open(reading) as file:
+            os.environ["DISPLAY"] = f":{file.readline().strip()}"
+        yield
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def main(names):
+    """Make the pictures that are named, or all."""
+    with display():
+        for name in names or PICTURES:
+            picture = framed(*PICTURES[name]())
+            picture.save(HERE / f"{name}.png", optimize=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

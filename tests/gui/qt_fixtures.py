@@ -1,0 +1,168 @@
+"""
+What the tests of Qt share: one application, windows, and time that passes in its loop.
+
+A process can have one binding only. ``CLAUDE_SYNC_TEST_QT`` names it, PySide6 by default;
+``test_qt_bindings`` runs the same files again for the others, each in a process of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import threading
+
+import pytest
+
+from claude_sync import Client
+from claude_sync.testing import ScriptedCli
+
+# No screen is needed. Before anything of Qt is loaded.
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+os.environ["QT_LOGGING_RULES"] = "qt.qpa.*=false"
+
+BINDING = os.environ.get("CLAUDE_SYNC_TEST_QT", "PySide6")
+# Longer than anything takes on a loaded machine; only failures ever wait for it.
+PATIENCE = 30.0
+# Milliseconds between two looks at a condition.
+LOOK = 5
+
+
+def needs(binding):
+    """Skip where a binding is missing; in CI that is a failure."""
+    try:
+        # It may be installed, and lack a library of the system's.
+        importlib.import_module(f"{binding}.QtWidgets")
+    except ImportError as error:
+        missing = f"{binding} cannot be loaded: {error}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing, pytrace=False)
+        pytest.skip(missing, allow_module_level=True)
+
+
+needs(BINDING)
+QtCore = importlib.import_module(f"{BINDING}.QtCore")
+QtGui = importlib.import_module(f"{BINDING}.QtGui")
+QtTest = importlib.import_module(f"{BINDING}.QtTest")
+QtWidgets = importlib.import_module(f"{BINDING}.QtWidgets")
+
+
+@pytest.fixture(scope="session")
+def application():
+    """The application, of which a process has one."""
+    return QtWidgets.QApplication.instance() or QtWidgets.QApplication(["tests"])
+
+
+def pipes_and_sockets():
+    """The descriptors that a client might leave open; Qt has others, which come and go."""
+    found = {}
+    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
+        with contextlib.suppress(OSError):  # the one that listed the folder
+            found[name] = os.readlink(f"/proc/self/fd/{name}")
+    return {name: what for name, what in found.items() if what.startswith(("pipe:", "socket:"))}
+
+
+@pytest.fixture(autouse=True)
+def nothing_outlives_its_test(application):
+    """As in all tests: the threads and descriptors of clients end with them."""
+    threads, descriptors = set(threading.enumerate()), pipes_and_sockets()
+    yield
+
+    def left():
+        alive = [each.name for each in threading.enumerate() if each not in threads]
+        opened = {*pipes_and_sockets().items()} - {*descriptors.items()}
+        return alive, opened
+
+    gc.collect()
+    run_until(lambda: left() == ([], set()))
+
+
+def run_until(condition, patience=PATIENCE):
+    """Let the event loop run until *condition* holds; fail if it never does."""
+    loop = QtCore.QEventLoop()
+    looking = QtCore.QTimer()
+    late = QtCore.QTimer()
+    late.setSingleShot(True)
+    outcome = []
+
+    def look():
+        try:
+            if condition():
+                outcome.append(None)
+        except BaseException as error:  # raised below: Qt swallows it, or ends the program
+            outcome.append(error)
+        if outcome:
+            loop.quit()
+
+    looking.timeout.connect(look)
+    late.timeout.connect(loop.quit)
+    looking.start(LOOK)
+    late.start(int(patience * 1000))
+    (loop.exec if hasattr(loop, "exec") else loop.exec_)()
+    looking.stop()
+    late.stop()
+    if outcome and outcome[0] is not None:
+        raise outcome[0]
+    assert outcome, f"waited {patience} s in vain"
+
+
+@pytest.fixture
+def until(application):
+    """See :func:`run_until`."""
+    return run_until
+
+
+@pytest.fixture
+def window(application):
+    """A window; destroyed after the test."""
+    made = QtWidgets.QMainWindow()
+    made.resize(600, 400)
+    made.show()
+    yield made
+    destroy(made)
+
+
+def destroy(item):
+    """Destroy an object of Qt now, as the end of its parent would."""
+    from claude_sync.gui.qt_binding import is_valid
+
+    if not is_valid(item):
+        return
+    gone = []
+    item.destroyed.connect(lambda *_: gone.append(True))
+    item.deleteLater()
+    run_until(lambda: gone)
+
+
+@pytest.fixture
+def cli():
+    """A CLI in memory that the test drives."""
+    return ScriptedCli(patience=PATIENCE)
+
+
+@pytest.fixture
+def client(application, cli, monkeypatch):
+    """A client of it, with a turn to come; closed after the test."""
+    # Turns that are left running are not ended by anybody here.
+    monkeypatch.setattr("claude_sync.runtime.closing.TURN_END_TIME", 0.01)
+    client = Client(transport=cli)
+    yield client
+    client.close()
+
+
+def begin(client, cli, prompt="hi"):
+    """Ask, and let the CLI begin the turn: the turn, and the question as the CLI got it."""
+    turn = client.submit(prompt)
+    if client.state in ("open", "starting", "new"):
+        cli.accept()
+    user = cli.expect("user", text=prompt)
+    cli.begin_turn(user)
+    return turn, user
+
+
+def click(button):
+    """Click a button, with the mouse, near its left end: the rest may be empty."""
+    place = QtCore.QPoint(8, button.height() // 2)
+    keys = QtCore.Qt.KeyboardModifier.NoModifier
+    QtTest.QTest.mouseClick(button, QtCore.Qt.MouseButton.LeftButton, keys, place)

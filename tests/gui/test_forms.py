@@ -1,0 +1,386 @@
+"""What dialogs show and answer, without a display: texts, choices, and one answer only."""
+
+import json
+
+import pytest
+
+from claude_sync import PermissionRequest, Questions, UsageError
+from claude_sync.gui import forms
+from claude_sync.gui.forms import PermissionForm, QuestionForm, form_of, lines_of
+from claude_sync.runtime.open_requests import OpenRequest
+
+RIGHT_TO_LEFT = "\u202e"
+
+DIFF = """\
+# notes.txt is a link to /somewhere/else
+--- a/notes.txt
++++ b/notes.txt
+@@ -1,3 +1,3 @@
+ same
+--- old rule
++++ new rule
+\\ No newline at end of file
+--- a/notes.txt
++++ b/notes.txt
+@@
+-gone
+... 7 more lines"""
+
+COLOURS = {
+    "question": "Which colour?",
+    "header": "Colour",
+    "options": [{"label": "Red", "description": "as fire"}, {"label": "Blue"}],
+    "multiSelect": False,
+}
+FRUITS = {
+    "question": "Which fruits?",
+    "header": "Fruit",
+    "options": [{"label": "Apple"}, {"label": "Pear"}, {"label": "Plum"}],
+    "multiSelect": True,
+}
+RULE = {
+    "type": "addRules",
+    "rules": [{"toolName": "Bash", "ruleContent": "npm test:*"}, {"toolName": "Read"}],
+    "behavior": "allow",
+    "destination": "localSettings",
+}
+
+
+class Connection:
+    """Takes the place of a connection: keeps what is answered, tells what is withdrawn."""
+
+    def __init__(self, folder):
+        self.answers = []
+        self.launch = type("Launch", (), {"cwd": str(folder)})
+        self.serving = self
+
+    def answer_request(self, request, data):
+        """Keep what the CLI would read."""
+        self.answers.append(json.loads(data)["response"]["response"])
+
+    def call_cancelled(self, function, arguments):
+        """As the library would, elsewhere."""
+        function(*arguments)
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """Make requests as the CLI makes them."""
+
+    def ask(tool="Bash", input=None, **fields):
+        body = {"subtype": "can_use_tool", "tool_name": tool, "input": input or {}, **fields}
+        message = {"type": "control_request", "request_id": "r", "request": body}
+        connection = Connection(tmp_path)
+        return PermissionRequest(
+            message, OpenRequest(connection, message, "r", "can_use_tool", body)
+        )
+
+    return ask
+
+
+def answers_to(request):
+    """What was answered so far."""
+    return request._slot.connection.answers
+
+
+@pytest.fixture
+def questioned(asked):
+    """Make a form for questions."""
+    return lambda *questions: QuestionForm(
+        Questions(asked("AskUserQuestion", {"questions": list(questions)}))
+    )
+
+
+# Permissions: what is shown.
+
+
+@pytest.mark.parametrize(
+    ("tool", "fields", "title"),
+    [
+        ("Bash", {}, "Claude wants to run a command"),
+        ("Bash", {"agent_id": "a1"}, "A subagent wants to run a command"),
+        ("Edit", {}, "Claude wants to change a file"),
+        ("ExitPlanMode", {}, "Claude wants to carry out this plan"),
+        ("mcp__files__read_it", {}, "Claude wants to use read_it of files"),
+        ("WebFetch", {}, "Claude wants to use WebFetch"),
+        ("Bash", {"title": "Claude wants to\nrun it"}, "Claude wants to\\nrun it"),
+        ("Web" + RIGHT_TO_LEFT, {}, "Claude wants to use Web\\u202e"),
+    ],
+)
+def test_the_title_says_what_is_asked(asked, tool, fields, title):
+    """In one line, with nothing in it that deceives."""
+    assert PermissionForm(asked(tool, **fields)).title == title
+
+
+def test_a_title_has_an_end(asked):
+    """Whatever a server calls its tool."""
+    assert len(PermissionForm(asked("x" * 5000)).title) < 250
+
+
+def test_details_are_what_the_preview_does_not_say(asked):
+    """The description of a command is in its preview already."""
+    form = PermissionForm(
+        asked(
+            "Bash",
+            {"command": "ls", "description": "Look around"},
+            description="Look around",
+            decision_reason="outside of\nthe project",
+            blocked_path="/etc",
+        )
+    )
+    assert form.details == ("outside of\\nthe project", "It is about /etc")
+    assert [line.text for line in form.lines] == ["# Look around", "$ ls"]
+    assert [line.kind for line in form.lines] == ["note", "plain"]
+    assert not form.is_diff
+
+
+def test_a_description_of_another_tool_is_a_detail(asked):
+    """Only commands show theirs themselves."""
+    assert PermissionForm(asked("WebFetch", description="look it up")).details == ("look it up",)
+
+
+def test_the_lines_of_a_diff_have_kinds():
+    """Changed lines that look like the head of a diff are changed lines all the same."""
+    kinds = [line.kind for line in lines_of(DIFF, is_diff=True)]
+    assert kinds == [
+        *("note", "plain", "plain", "hunk", "plain", "removed", "added", "note"),
+        *("plain", "plain", "hunk", "removed", "note"),
+    ]
+    assert "\n".join(line.text for line in lines_of(DIFF, is_diff=True)) == DIFF
+
+
+def test_a_command_that_looks_like_a_diff_is_none():
+    """Only the tools that change files have one."""
+    assert {line.kind for line in lines_of("@@\n+1\n-1", is_diff=False)} == {"plain"}
+
+
+def test_a_change_of_a_file_is_shown_as_a_diff(asked, tmp_path):
+    """The preview of the real request."""
+    tmp_path.joinpath("a.txt").write_text("one\n")
+    form = PermissionForm(asked("Write", {"file_path": "a.txt", "content": "two\n"}))
+    assert form.is_diff
+    assert ("removed", "-one") in form.lines
+    assert ("added", "+two") in form.lines
+
+
+@pytest.mark.parametrize(
+    ("suggestions", "always"),
+    [
+        ([], None),
+        ([{"type": "setMode", "mode": "acceptEdits"}], None),
+        ([{**RULE, "behavior": "deny"}], None),
+        ([{**RULE, "rules": "junk"}], None),
+        ([{**RULE, "rules": [{"ruleContent": "x"}]}], None),
+        ([RULE], "Bash(npm test:*) and every use of Read, in this session"),
+        ([RULE, RULE], "Bash(npm test:*) and every use of Read, in this session"),
+    ],
+)
+def test_always_is_offered_where_a_rule_is_suggested(asked, suggestions, always):
+    """And says what it allows; a change of mode is none."""
+    assert PermissionForm(asked(permission_suggestions=suggestions)).always == always
+
+
+def test_many_rules_are_counted(asked):
+    """A button has little room."""
+    rules = [{"toolName": "Bash", "ruleContent": f"c{number}"} for number in range(9)]
+    always = PermissionForm(asked(permission_suggestions=[{**RULE, "rules": rules}])).always
+    assert always.endswith("Bash(c5) and 3 more, in this session")
+
+
+# Permissions: the answer.
+
+
+@pytest.mark.parametrize(
+    ("verb", "behavior"),
+    [("allow", "allow"), ("allow_always", "allow"), ("deny", "deny"), ("close", "deny")],
+)
+def test_a_form_answers_once(asked, verb, behavior):
+    """Whatever is pressed or closed after that does nothing."""
+    request = asked(permission_suggestions=[RULE])
+    form = PermissionForm(request)
+    assert form.is_open
+    assert getattr(form, verb)() is True
+    assert not form.is_open
+    assert [form.allow(), form.allow_always(), form.deny(), form.close()] == [False] * 4
+    assert [answer["behavior"] for answer in answers_to(request)] == [behavior]
+
+
+def test_always_takes_the_rule_along(asked):
+    """For this session; a plain yes does not."""
+    always, once = asked(permission_suggestions=[RULE]), asked(permission_suggestions=[RULE])
+    PermissionForm(always).allow_always()
+    PermissionForm(once).allow()
+    assert answers_to(always)[0]["updatedPermissions"] == [{**RULE, "destination": "session"}]
+    assert not answers_to(once)[0].get("updatedPermissions")
+
+
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        (" use pathlib ", "use pathlib"),
+        ("", forms.DENIED_BY_PERSON),
+        ("\n", forms.DENIED_BY_PERSON),
+    ],
+)
+def test_claude_reads_the_reason(asked, reason, message):
+    """Or that a person said no."""
+    request = asked()
+    PermissionForm(request).deny(reason)
+    assert answers_to(request)[0]["message"] == message
+
+
+def test_a_request_that_was_answered_elsewhere_is_not_answered_again(asked):
+    """Another handler may be quicker than a person."""
+    request = asked()
+    form = PermissionForm(request)
+    request.deny("by a policy")
+    assert form.allow() is False
+    assert not form.is_open
+    assert [answer["message"] for answer in answers_to(request)] == ["by a policy"]
+
+
+def test_a_withdrawn_request_closes_the_dialog(asked):
+    """Then no button answers any more."""
+    request = asked()
+    form, closed = PermissionForm(request), []
+    form.on_withdrawn(lambda: closed.append(True))
+    assert closed == []
+    request._slot.withdraw()
+    assert closed == [True]
+    assert not form.is_open
+    assert form.allow() is False
+    assert answers_to(request) == []
+
+
+def test_an_answer_that_is_refused_leaves_the_form_open(asked):
+    """What somebody changed beside the dialog is not what would run."""
+    request = asked(input={"command": "ls"})
+    form = PermissionForm(request)
+    request.input["command"] = "rm"
+    with pytest.raises(UsageError, match="was changed"):
+        form.allow()
+    assert form.is_open
+    assert form.deny()
+
+
+# Questions.
+
+
+def test_one_answer_replaces_another(questioned):
+    """A choice, then another, then words of one's own, then a choice again."""
+    field = questioned(COLOURS).fields[0]
+    assert field.answer() is None
+    field.choose(0)
+    assert (field.chosen, field.answer()) == ((0,), "Red")
+    field.choose(1)
+    assert (field.chosen, field.answer()) == ((1,), "Blue")
+    field.write(" green ")
+    assert (field.chosen, field.answer()) == ((), "green")
+    field.choose(1)
+    assert (field.other, field.answer()) == ("", "Blue")
+    field.choose(1, False)
+    assert field.answer() is None
+
+
+def test_an_empty_text_takes_no_choice_away(questioned):
+    """A field that was only looked at is no answer."""
+    field = questioned(COLOURS).fields[0]
+    field.choose(0)
+    field.write("  ")
+    assert field.answer() == "Red"
+
+
+def test_several_answers_add_up(questioned):
+    """In the order of the options, with words of one's own last."""
+    field = questioned(FRUITS).fields[0]
+    for number in (2, 0, 1):
+        field.choose(number)
+    field.choose(1, False)
+    field.write("fig")
+    assert field.answer() == ["Apple", "Plum", "fig"]
+
+
+def test_the_same_answer_in_other_words_is_one(questioned):
+    """A label that is also written."""
+    field = questioned(FRUITS).fields[0]
+    field.choose(0)
+    field.write("APPLE ")
+    assert field.answer() == ["Apple"]
+
+
+@pytest.mark.parametrize("number", [-1, 2])
+def test_an_option_that_is_not_there_cannot_be_chosen(questioned, number):
+    """A dialog that miscounts is told."""
+    with pytest.raises(UsageError, match="0 to 1"):
+        questioned(COLOURS).fields[0].choose(number)
+
+
+def test_every_question_needs_an_answer(questioned):
+    """Only then they are sent, once."""
+    form = questioned(COLOURS, FRUITS)
+    assert form.missing() is form.fields[0]
+    form.fields[0].write("green")
+    assert form.missing() is form.fields[1]
+    assert form.answer() is False
+    assert form.is_open
+    form.fields[1].choose(1)
+    form.fields[1].choose(2)
+    assert form.missing() is None
+    assert form.answer() is True
+    assert (form.answer(), form.decline()) == (False, False)
+    (answer,) = answers_to(form.request)
+    assert answer["updatedInput"]["answers"] == {
+        "Which colour?": "green",
+        "Which fruits?": "Pear, Plum",
+    }
+
+
+def test_to_decline_is_a_no(questioned):
+    """A dialog that is closed without an answer."""
+    form = questioned(COLOURS)
+    assert form.decline() is True
+    assert form.answer() is False
+    assert answers_to(form.request)[0]["behavior"] == "deny"
+
+
+def test_the_same_question_twice_is_asked_once(questioned):
+    """The answers go by its text."""
+    form = questioned(COLOURS, COLOURS)
+    assert len(form.fields) == 1
+    form.fields[0].choose(0)
+    assert form.answer() is True
+
+
+def test_a_question_shows_what_it_has(questioned):
+    """Harmless, as everything that Claude wrote."""
+    odd = {**COLOURS, "question": "Which\n\x1b[31mcolour?", "header": "Col\nour"}
+    field = questioned(odd).fields[0]
+    assert field.title == "Col\\nour"
+    assert field.text == "Which\n\\x1b[31mcolour?"
+    assert field.options == (("Red", "as fire"), ("Blue", ""))
+
+
+def test_who_asks(asked):
+    """Claude, or a subagent."""
+    input = {"questions": [COLOURS]}
+    assert QuestionForm(Questions(asked("AskUserQuestion", input))).title == "Claude asks"
+    agent = asked("AskUserQuestion", input, agent_id="a1")
+    assert QuestionForm(Questions(agent)).title == "A subagent asks"
+
+
+# Which form.
+
+
+def test_a_request_gets_the_form_it_needs(asked):
+    """Questions get theirs, whichever handler was asked; questions without any do not."""
+    question = asked("AskUserQuestion", {"questions": [COLOURS]})
+    assert isinstance(form_of(question), QuestionForm)
+    assert isinstance(form_of(Questions(question)), QuestionForm)
+    assert isinstance(form_of(asked("AskUserQuestion")), PermissionForm)
+    assert isinstance(form_of(asked()), PermissionForm)
+
+
+def test_anything_else_has_no_form():
+    """And the error says what has."""
+    with pytest.raises(UsageError, match="on_permission"):
+        form_of("a text")

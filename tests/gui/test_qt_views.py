@@ -1,0 +1,122 @@
+"""What is inside the dialogs of Qt can be read, and is never taken for markup."""
+
+# ruff: noqa: F811  (fixtures are imported by their names)
+
+import pytest
+from qt_fixtures import (  # noqa: F401
+    QtCore,
+    QtGui,
+    QtWidgets,
+    application,
+    nothing_outlives_its_test,
+)
+
+from claude_sync.gui.forms import Line, QuestionField
+from claude_sync.gui.qt_views import DARK, LIGHT, DiffView, QuestionView, paragraph, title_label
+from claude_sync.questions import Question, QuestionOption
+
+LINES = (
+    Line("plain", "--- a.py"),
+    Line("hunk", "@@ -1 +1 @@"),
+    Line("removed", "-<b>old</b>"),
+    Line("added", "+new"),
+    Line("note", "... 3 more lines"),
+)
+
+
+def colours_of(view):
+    """For each line: its text, the colour behind it, and its own."""
+    found = []
+    block = view.document().firstBlock()
+    while block.isValid():
+        behind = block.blockFormat().background()
+        fragment = block.begin().fragment()
+        own = fragment.charFormat().foreground()
+        empty = QtCore.Qt.BrushStyle.NoBrush
+        found.append(
+            (
+                block.text(),
+                "" if behind.style() == empty else behind.color().name(),
+                "" if own.style() == empty else own.color().name(),
+            )
+        )
+        block = block.next()
+    return found
+
+
+def test_lines_have_the_colours_of_their_kind(application):
+    """And every character is shown as it is."""
+    assert colours_of(DiffView(LINES)) == [
+        ("--- a.py", "", ""),
+        ("@@ -1 +1 @@", *LIGHT["hunk"]),
+        ("-<b>old</b>", *LIGHT["removed"]),
+        ("+new", *LIGHT["added"]),
+        ("... 3 more lines", *LIGHT["note"]),
+    ]
+
+
+def test_dark_windows_have_dark_colours(application):
+    """Text that is light on a dark ground stays readable."""
+    kept = application.palette()
+    roles = QtGui.QPalette.ColorRole
+    dark = QtGui.QPalette(kept)
+    dark.setColor(roles.Base, QtGui.QColor("#202020"))
+    dark.setColor(roles.Text, QtGui.QColor("#eeeeee"))
+    application.setPalette(dark)
+    try:
+        view = DiffView(LINES)
+    finally:
+        application.setPalette(kept)
+    assert colours_of(view)[3] == ("+new", *DARK["added"])
+
+
+@pytest.mark.parametrize("table", [LIGHT, DARK], ids=["light", "dark"])
+def test_the_colours_can_be_told_apart(table):
+    """Text and ground differ enough to be read."""
+    for ground, text in table.values():
+        if ground:
+            difference = QtGui.QColor(ground).lightness() - QtGui.QColor(text).lightness()
+            assert abs(difference) > 90
+
+
+def test_a_preview_is_read_only_and_of_one_width(application):
+    """Columns of code stand below each other, and nobody edits them."""
+    view = DiffView(LINES)
+    assert view.isReadOnly()
+    assert QtGui.QFontInfo(view.font()).fixedPitch()
+
+
+def test_a_preview_is_as_large_as_its_lines_within_limits(application):
+    """Short ones take little room, long ones do not cover the screen."""
+    few, many = DiffView(LINES[:1]), DiffView(LINES * 100)
+    some = DiffView(LINES * 2)
+    assert few.sizeHint().height() < some.sizeHint().height() < many.sizeHint().height()
+    assert many.sizeHint().height() == DiffView(LINES * 200).sizeHint().height()
+    wide = DiffView((Line("plain", "x" * 500),))
+    assert few.sizeHint().width() < wide.sizeHint().width() < 1500
+    assert DiffView(()).sizeHint().height() == few.sizeHint().height()
+
+
+def test_texts_are_plain(application):
+    """What Claude wrote is no markup, and ``&`` no shortcut."""
+    for make in (paragraph, title_label):
+        label = make("<img src=x> & <b>bold</b>")
+        assert label.textFormat() == QtCore.Qt.TextFormat.PlainText
+        assert label.text() == "<img src=x> & <b>bold</b>"
+    question = Question(
+        "Salt & <b>pepper</b>?", "A & B", (QuestionOption("this & that", "<i>tasty</i>"),), False
+    )
+    view = QuestionView(QuestionField(question), lambda: None)
+    assert view.title() == "A && B"
+    assert view.options[0].text() == "this && that"
+    labels = view.findChildren(QtWidgets.QLabel)
+    assert [label.text() for label in labels] == ["Salt & <b>pepper</b>?", "<i>tasty</i>"]
+    assert {label.textFormat() for label in labels} == {QtCore.Qt.TextFormat.PlainText}
+
+
+@pytest.mark.parametrize(("several", "kind"), [(False, "QRadioButton"), (True, "QCheckBox")])
+def test_what_can_be_chosen_looks_like_it(application, several, kind):
+    """Round for one answer, square for several."""
+    options = (QuestionOption("a", ""), QuestionOption("b", ""))
+    view = QuestionView(QuestionField(Question("Q?", "", options, several)), lambda: None)
+    assert {type(option).__name__ for option in view.options} == {kind}

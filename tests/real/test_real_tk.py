@@ -1,0 +1,255 @@
+"""Real CLIs in a Tk window: text, dialogs, Stop, and the end of the window."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+
+import pytest
+from executables import ROOT
+from tk_events import click, press, write
+
+import claude_sync
+from claude_sync.testing.model import text, tool_use
+
+pytest_plugins = ("window_fixtures",)
+
+PATIENCE = 90
+
+QUESTION = {
+    "questions": [
+        {
+            "question": "Which colour shall the door have?",
+            "header": "Colour",
+            "options": [
+                {"label": "Red", "description": "as a fire engine"},
+                {"label": "Blue", "description": "as the sea"},
+            ],
+            "multiSelect": False,
+        }
+    ]
+}
+
+
+@pytest.fixture
+def gui(tkinter):
+    """The module."""
+    from claude_sync.gui import tk
+
+    return tk
+
+
+class Window:
+    """A client in a window with dialogs, and what a person sees and does there."""
+
+    def __init__(self, gui, client, model, root, until):
+        self.client, self.model, self.root = client, model, root
+        self._until = until
+        self.pieces, self.dialogs = [], []
+        dialogs = self.dialogs
+
+        class Permission(gui.PermissionDialog):
+            def __init__(self, *arguments):
+                super().__init__(*arguments)
+                dialogs.append(self)
+
+        class Question(gui.QuestionDialog):
+            def __init__(self, *arguments):
+                super().__init__(*arguments)
+                dialogs.append(self)
+
+        gui.attach(client, root)
+        client.on_text(self.show)
+        client.on_permission(Permission.handler(root))
+        client.on_question(Question.handler(root))
+
+    def show(self, piece):
+        """Text has come."""
+        assert threading.current_thread() is threading.main_thread()
+        self.pieces.append(piece)
+
+    def until(self, condition):
+        """Run the window's loop."""
+        self._until(self.root, condition, PATIENCE)
+
+    def begin(self, words, *uses):
+        """Ask something to which Claude answers by using tools."""
+        if uses:
+            self.model.when(words).reply(list(uses)).then_reply(f"after {words}")
+        return self.client.submit(words)
+
+    def shown(self, count=1):
+        """The dialog that is shown as the *count*-th."""
+        self.until(lambda: len(self.dialogs) >= count)
+        return self.dialogs[count - 1]
+
+    def answer_of(self, turn):
+        """Wait for it."""
+        self.until(turn.done)
+        return turn.result()
+
+    def told(self, words):
+        """What the tools of a question returned, as Claude read it."""
+        rounds = [
+            each for each in self.model.conversation if each.is_continuation and each.text == words
+        ]
+        return [(result.text, result.is_error) for result in rounds[-1].tool_results]
+
+
+@pytest.fixture
+def window(gui, client_of, model, root, until):
+    """See :class:`Window`."""
+    client = client_of()
+    yield Window(gui, client, model, root, until)
+    client.close()
+
+
+def test_text_streams_while_the_window_lives(window, model):
+    """It is shown before the answer is complete, on the window's thread; its own timer goes on."""
+    words, gate = "Once upon a time there was a thread.", threading.Event()
+    model.when("a story").reply(text(words, pieces=6, gate=gate))
+    turn = window.begin("a story")
+    window.until(lambda: window.pieces)
+    assert words.startswith("".join(window.pieces))
+    ticks = []
+
+    def tick():
+        ticks.append(turn.done())
+        window.root.after(1, tick)
+
+    tick()
+    window.until(lambda: len(ticks) > 20)
+    assert not any(ticks)
+    gate.set()
+    assert window.answer_of(turn) == "".join(window.pieces) == words
+    with pytest.raises(claude_sync.UsageError, match="submit"):
+        window.client.ask("freeze")
+
+
+def test_a_diff_is_shown_and_allowed(window, tmp_path):
+    """The file changes when the button is pressed, and not before."""
+    file = tmp_path / "notes.txt"
+    use = tool_use("Write", {"file_path": str(file), "content": "one\ntwo\n"})
+    turn = window.begin("write the notes", use)
+    dialog = window.shown()
+    assert ("added", "+two") in dialog.form.lines
+    assert not file.exists()
+    click(dialog.allow)
+    assert window.answer_of(turn) == "after write the notes"
+    assert file.read_text() == "one\ntwo\n"
+    assert not dialog.is_open
+
+
+def test_a_no_with_a_reason_is_read_by_claude(window, tmp_path):
+    """And the tool does not run."""
+    turn = window.begin("make a pipe", tool_use("Bash", {"command": "mkfifo pipe"}))
+    dialog = window.shown()
+    write(dialog.reason, "use a file")
+    press(dialog.reason, "Return")
+    assert window.answer_of(turn) == "after make a pipe"
+    assert window.told("make a pipe") == [("use a file", True)]
+    assert not (tmp_path / "pipe").exists()
+
+
+def test_always_asks_once(window, tmp_path):
+    """What the dialog says is what the CLI then does."""
+    use = tool_use("Bash", {"command": "mkfifo again", "description": "make something"})
+    turn = window.begin("first time", use)
+    dialog = window.shown()
+    assert dialog.form.always.endswith(", in this session")
+    click(dialog.always)
+    window.answer_of(turn)
+    (tmp_path / "again").unlink()
+    window.answer_of(window.begin("second time", use))
+    assert (tmp_path / "again").exists()
+    assert len(window.dialogs) == 1
+
+
+def test_two_requests_come_one_after_the_other(window, tmp_path_factory):
+    """Both at once from the CLI, each with its own answer."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    for name in ("first", "second"):
+        (folder / name).write_text(f"the {name} secret")
+    uses = [tool_use("Read", {"file_path": str(folder / name)}) for name in ("first", "second")]
+    turn = window.begin("read both", *uses)
+    for number in (1, 2):
+        dialog = window.shown(number)
+        name = os.path.basename(dialog.form.request.input["file_path"])
+        click(dialog.allow if name == "second" else dialog.deny)
+    window.answer_of(turn)
+    told = str(window.told("read both"))
+    assert "the second secret" in told
+    assert "the first secret" not in told
+
+
+def test_stop_stops_and_takes_the_dialog_with_it(window, tkinter, tmp_path):
+    """While the person thinks; the next question is answered."""
+    turn = window.begin("make and think", tool_use("Bash", {"command": "mkfifo thought"}))
+    button = tkinter.Button(window.root, text="Stop", command=turn.cancel)
+    button.pack()
+    dialog = window.shown()
+    click(button)
+    window.until(turn.done)
+    with pytest.raises(claude_sync.TurnInterrupted):
+        turn.result()
+    window.until(lambda: not dialog.is_open)
+    assert window.answer_of(window.begin("and now?")) == "echo: and now?"
+    assert not (tmp_path / "thought").exists()
+
+
+def test_the_end_of_the_window_ends_the_cli(window, tmp_path):
+    """In mid-turn, with a dialog open: nothing runs, nothing is left."""
+    turn = window.begin("make and close", tool_use("Bash", {"command": "mkfifo closed"}))
+    dialog = window.shown()
+    pid = window.client.pid
+    window.root.destroy()
+    with pytest.raises((claude_sync.ClientClosed, claude_sync.TurnInterrupted)):
+        turn.result(PATIENCE)
+    window.client.close()
+    assert not dialog.is_open
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert not (tmp_path / "closed").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_a_dialog_goes_when_the_cli_dies(window, tmp_path):
+    """And the conversation can go on."""
+    window.answer_of(window.begin("a beginning"))
+    turn = window.begin("make and die", tool_use("Bash", {"command": "mkfifo dead"}))
+    dialog = window.shown()
+    os.kill(window.client.pid, signal.SIGKILL)
+    window.until(turn.done)
+    assert isinstance(turn.exception(), claude_sync.CliExited)
+    window.until(lambda: not dialog.is_open)
+    assert window.answer_of(window.begin("and now?")).endswith("and now?")
+    assert not (tmp_path / "dead").exists()
+
+
+def test_a_question_is_answered_in_its_window(new_cli, window):
+    """Claude reads the words that the person wrote."""
+    turn = window.begin("ask about the door", tool_use("AskUserQuestion", QUESTION))
+    dialog = window.shown()
+    write(dialog.fields[0].other, "green")
+    click(dialog.answer)
+    assert window.answer_of(turn) == "after ask about the door"
+    ((told, is_error),) = window.told("ask about the door")
+    assert "green" in told
+    assert not is_error
+
+
+def test_the_picture_of_the_example_can_be_made(new_cli, tkinter, monkeypatch):
+    """The script still finds its way through the example, with the newest CLI."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "screenshots"))
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    monkeypatch.setenv("CLAUDE_CODE_PATH", new_cli.path)
+    import make
+
+    image, windows = make.tk_chat()
+    assert [title for *_, title in windows] == ["Claude", "Claude wants to change a file"]
+    picture = make.framed(image, windows)
+    # The colours of the diff are in it.
+    colours = {colour for _, colour in picture.getcolors(1 << 24)}
+    assert {(230, 255, 236), (255, 235, 233)} <= colours

@@ -1,0 +1,124 @@
+"""
+The conversation of the magics: one client, opened when it is needed.
+
+A CLI learns of its tools when it starts, so other tools mean another client that
+resumes the same conversation. The money of all of them is added up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Mapping, Optional
+
+from ..client import Client, handlers_among
+from ..errors import UsageError
+from ..options import Options, options_from
+
+__all__ = ["Conversation"]
+
+# The settings that say which conversation to begin with.
+WHICH: Mapping[str, Any] = {
+    "resume": None,
+    "continue_conversation": False,
+    "fork_session": False,
+    "session_id": None,
+    "resume_at": None,
+}
+# What the settings of the notebook must leave to us, and why.
+OURS = {
+    "post": "handlers of a notebook run in the cell that waits for them",
+    "tools": "functions are named with --tools",
+}
+
+
+class Conversation:
+    """
+    See the module.
+
+    Args:
+        handlers: The handlers of a new client, ``on_permission=...``, unless configured.
+
+    """
+
+    def __init__(self, handlers: Callable[[], Mapping[str, Any]]) -> None:
+        self._handlers = handlers
+        self._options = Options()
+        self._own_handlers: Mapping[str, Any] = {}
+        self._tools: Dict[str, Any] = {}
+        self._client: Optional[Client] = None
+        # What the clients before this one have cost.
+        self.spent_before = 0.0
+
+    @property
+    def client(self) -> Client:
+        """The client, open; a new one that resumes the conversation if it was closed."""
+        client = self._client
+        if client is None or client.state in ("closing", "closed"):
+            client = self._open()
+        return client
+
+    def configure(self, options: Optional[Options], overrides: Mapping[str, Any]) -> None:
+        """Take other settings; the next question begins a conversation with them."""
+        settings = dict(overrides)
+        handlers = handlers_among(settings)
+        wanted = options_from(options, settings)
+        for name, reason in OURS.items():
+            if getattr(wanted, name):
+                raise UsageError(f"{name}= is not for notebooks: {reason}. Leave it out.")
+        self.close()
+        self._options = wanted
+        self._own_handlers = handlers
+
+    def begin(self) -> None:
+        """Begin a new conversation with the next question, with the same settings."""
+        self.close()
+        self._options = self._options.replace(**WHICH)
+        self._tools = {}
+
+    def use_model(self, model: str) -> None:
+        """Ask this model from here on."""
+        client = self._client
+        if client is not None and client.state in ("starting", "idle", "busy"):
+            client.set_model(model)
+        self._options = self._options.replace(model=model)
+        if client is not None and client.state in ("new", "open", "crashed"):
+            self._reopen()
+
+    def use_tools(self, functions: Mapping[str, Any]) -> None:
+        """Let Claude call these functions, too, from here on."""
+        tools = {**self._tools, **functions}
+        if any(self._tools.get(name) is not function for name, function in tools.items()):
+            check_tools(tools)
+            self._tools = tools
+            self._reopen()
+
+    def close(self) -> None:
+        """End it; the next question begins another one."""
+        client, self._client = self._client, None
+        if client is not None:
+            self.spent_before += client.cost_usd
+            client.close()
+
+    def _reopen(self) -> None:
+        """Have the next question asked by a client with other settings, in this conversation."""
+        client = self._client
+        if client is None:
+            return
+        session_id = client.session_id
+        self.close()
+        if session_id is not None:
+            self._options = self._options.replace(**{**WHICH, "resume": session_id})
+
+    def _open(self) -> Client:
+        self._reopen()
+        options = self._options.replace(post="caller", tools=tuple(self._tools.values()))
+        client = Client(options, **{**self._handlers(), **self._own_handlers})
+        self._client = client
+        client.__enter__()
+        return client
+
+
+def check_tools(functions: Mapping[str, Any]) -> None:
+    """Refuse what cannot be a tool before anything is closed for it."""
+    from ..tools import make_tools
+
+    make_tools(tuple(functions.values()))

@@ -1,0 +1,237 @@
+"""
+Ask the person at the notebook, by ``input()``, while the cell runs.
+
+Kernels take input on the thread that runs the cell and on no other, which is why
+the client of the magics has ``post="caller"``. What Claude wants is shown above the
+prompt. Decisions taken here and nowhere else:
+
+* A kernel's interrupt at the prompt stops the turn, as it does everywhere else.
+* A front end that has no input (a notebook that is run by a program) says no.
+* When the CLI no longer waits for the answer, neither does the prompt.
+"""
+
+from __future__ import annotations
+
+import _thread
+import builtins
+import threading
+import uuid
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Union
+
+from ..displays import preview_html
+from ..markup import escape
+from ..terminal import HELP, NOBODY, REFUSAL, REFUSED, always_means, indented, on_one_line
+from .rendering import summary_of
+from .views import write_out
+
+if TYPE_CHECKING:
+    from ..permissions import Decision, PermissionRequest, Questions
+    from ..questions import Question
+
+__all__ = ["Prompter"]
+
+ASK = "Allow it? [y]es / [n]o / [a]lways / n with a reason / ? "
+NO_INPUT = (
+    "this notebook takes no input. Decide beforehand, with "
+    "claude_sync.notebook.configure(permissions=...)"
+)
+QUESTION_TOOL = "AskUserQuestion"
+
+
+class CannotAsk(Exception):
+    """There is nobody to ask; the text says why."""
+
+
+class Withdrawn(Exception):
+    """The CLI no longer waits for the answer."""
+
+
+class Prompter:
+    """
+    The handlers of a client whose turns are waited for by cells.
+
+    Args:
+        publish: ``shell.display_pub.publish``.
+        before: Called before somebody is asked: what was said before must be seen.
+
+    """
+
+    def __init__(self, publish: Any, before: Callable[[], object] = lambda: None) -> None:
+        self._publish = publish
+        self._before = before
+
+    def on_permission(self, request: PermissionRequest) -> Optional[Decision]:
+        """Show what is wanted, and let the person decide."""
+        if request.tool == QUESTION_TOOL:
+            return None  # of a form that cannot be asked, or it would be on_question's
+        self._before()
+        display = RequestDisplay(self._publish, request)
+        try:
+            reply = reply_to(request, Reader(request))
+        except CannotAsk as problem:
+            display.close("refused")
+            return request.deny(NOBODY.format(problem))
+        except Withdrawn:
+            display.close("withdrawn")
+            return None
+        except KeyboardInterrupt:
+            display.close("interrupted")
+            raise
+        if reply == "y":
+            display.close("allowed")
+            return request.allow()
+        if reply == "a":
+            display.close("allowed, and the like of it")
+            return request.allow_always()
+        display.close("refused")
+        return request.deny(reply[2:] or REFUSED)
+
+    def on_question(self, questions: Questions) -> Optional[Decision]:
+        """Let the person choose, or answer in his own words."""
+        self._before()
+        reader = Reader(questions.request)
+        answers: Dict[str, Union[str, List[str]]] = {}
+        try:
+            for question in questions.questions:
+                chosen = choice(question, reader)
+                if chosen is None:
+                    return questions.decline()
+                answers[question.text] = chosen
+        except CannotAsk as problem:
+            return questions.decline(NOBODY.format(problem))
+        except Withdrawn:
+            return None
+        return questions.answer(answers, free_text=True) if answers else questions.decline()
+
+
+class RequestDisplay:
+    """What is asked for, above its prompt; one line that unfolds, once it is decided."""
+
+    def __init__(self, publish: Any, request: PermissionRequest) -> None:
+        self._publish = publish
+        self._id = f"claude-sync-{uuid.uuid4().hex}"
+        self._title = request.title or f"Claude wants to use {request.tool}"
+        self._about = " ".join(summary_of(request.tool, request.raw_input, request.cwd)).strip()
+        self._preview = request.preview()
+        self._shown = preview_html(request)
+        self._always = always_means(request)
+        self._show(f"<b>{escape(self._title)}</b>{self._body()}", self._title, False)
+
+    def close(self, outcome: str) -> None:
+        """It was decided."""
+        summary = f"{outcome}: {self._about}"
+        html = f"<details><summary>{escape(summary)}</summary>{self._body()}</details>"
+        self._show(html, summary, True)
+
+    def _body(self) -> str:
+        return f"{self._shown}<div>{escape(self._always)}</div>"
+
+    def _show(self, html: str, title: str, update: bool) -> None:
+        text = f"{on_one_line(title)}\n{indented(self._preview)}{self._always}"
+        self._publish(
+            data={"text/html": f"<div>{html}</div>", "text/plain": text},
+            metadata={},
+            transient={"display_id": self._id},
+            update=update,
+        )
+
+
+class Reader:
+    """
+    Reads lines for one request, until it is withdrawn.
+
+    A kernel that waits for input looks for signals all the time, and for nothing else. So
+    the withdrawal of the request is told to it as an interrupt, which is caught here.
+    """
+
+    def __init__(self, request: PermissionRequest) -> None:
+        self._request = request
+        # Guards the two below: an interrupt is sent only while somebody reads.
+        self._lock = threading.Lock()
+        self._reading = False
+        self._woken = False
+        if threading.current_thread() is threading.main_thread():
+            request.on_cancel(self._wake)
+
+    def read(self, prompt: str) -> str:
+        """A line, without blanks around it."""
+        try:
+            try:
+                self._begin()
+                reply = builtins.input(prompt)
+            finally:
+                self._end()
+            self._end()  # an interrupt that was sent by now is raised here at the latest
+        except KeyboardInterrupt:
+            self._reading = False
+            if self._woken:
+                raise Withdrawn from None
+            raise
+        except EOFError:
+            raise CannotAsk("the input ended before a reply came") from None
+        except (OSError, ValueError, RuntimeError):  # NotImplementedError is one
+            raise CannotAsk(NO_INPUT) from None
+        if self._request.cancelled.is_set():
+            raise Withdrawn
+        # What the wire could not carry is replaced.
+        return reply.strip().encode("utf-8", "replace").decode("utf-8")
+
+    def _begin(self) -> None:
+        with self._lock:
+            self._reading = True
+        if self._request.cancelled.is_set():
+            raise Withdrawn
+
+    def _end(self) -> None:
+        with self._lock:
+            self._reading = False
+
+    def _wake(self) -> None:
+        with self._lock:
+            if self._reading and not self._woken:
+                self._woken = True
+                _thread.interrupt_main()
+
+
+def reply_to(request: PermissionRequest, reader: Reader) -> str:
+    """``y``, ``a``, or ``n`` and a blank and the reason."""
+    while True:
+        reply = reader.read(ASK)
+        refusal = REFUSAL.fullmatch(reply)
+        if refusal:
+            return "n " + (refusal.group(1) or "").strip()
+        if reply.lower() in ("y", "yes"):
+            return "y"
+        if reply.lower() in ("a", "always"):
+            return "a"
+        if reply == "?":
+            write_out(HELP)
+            for name, text in (("Reason", request.reason), ("About", request.description)):
+                if text:
+                    write_out(f"{name}:\n{indented(str(text))}")
+        else:
+            write_out("That was not understood; ? shows the replies.\n")
+
+
+def choice(question: Question, reader: Reader) -> Optional[Union[str, List[str]]]:
+    """The label that was chosen, several, or the person's own words; None: no answer."""
+    write_out(f"\n{on_one_line(question.text)}\n")
+    for number, option in enumerate(question.options, 1):
+        about = f": {on_one_line(option.description)}" if option.description else ""
+        write_out(f"  {number}. {on_one_line(option.label)}{about}\n")
+    wanted = "Numbers, with commas between" if question.multi_select else "Number"
+    known = {str(number): option.label for number, option in enumerate(question.options, 1)}
+    while True:
+        reply = reader.read(f"{wanted}, or your own words (n for no answer): ")
+        if reply.lower() in ("n", "no"):
+            return None
+        numbers = [each for each in reply.replace(",", " ").split() if each]
+        if numbers and all(each in known for each in numbers):
+            chosen = list(dict.fromkeys(known[each] for each in numbers))
+            if question.multi_select:
+                return chosen
+            if len(chosen) == 1:
+                return chosen[0]
+        elif reply and not all(each.isdigit() for each in numbers):
+            return reply
+        write_out(f"That was not understood; the numbers go from 1 to {len(known)}.\n")

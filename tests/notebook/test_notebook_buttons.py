@@ -1,0 +1,250 @@
+"""A click answers, when no cell waits; without widgets a line of code does."""
+
+import sys
+import threading
+
+import pytest
+from notebook_shells import Shell
+
+from claude_sync import Client
+from claude_sync.notebook import boards, buttons, show, waiting
+from claude_sync.testing import ScriptedCli
+
+PATIENCE = 30
+
+
+class Widget:
+    """As much of a widget as buttons need."""
+
+    def __init__(self, children=(), **traits):
+        self.children = children
+        self.value = ""
+        for name, value in traits.items():
+            setattr(self, name, value)
+
+    def on_click(self, function):
+        self.click = lambda: function(self)
+
+    def _repr_mimebundle_(self, **_wishes):
+        return {"application/vnd.jupyter.widget-view+json": {}}
+
+    def all(self):
+        """This one and all inside it."""
+        yield self
+        for child in self.children if isinstance(self.children, (list, tuple)) else ():
+            yield from child.all()
+
+
+class Radio(Widget):
+    """One of several."""
+
+    def __init__(self, options):
+        super().__init__(options=options)
+        self.value = options[0]
+
+
+class Multiple(Radio):
+    """Several of several."""
+
+    def __init__(self, options):
+        super().__init__(options)
+        self.value = tuple(options)
+
+
+class Widgets:
+    """As much of ipywidgets as buttons need; keeps the outermost boxes."""
+
+    def __init__(self):
+        self.boxes = []
+        self.changed = threading.Condition()
+
+    def VBox(self, children):  # noqa: N802 - its name there
+        return Outer(self, children)
+
+    HBox = Text = Button = Widget
+    RadioButtons, SelectMultiple = Radio, Multiple
+
+    def HTML(self, value):  # noqa: N802 - its name there
+        widget = Widget()
+        widget.value = value
+        return widget
+
+    def wait_for(self, description):
+        """The button of that name, once it is there."""
+
+        def found():
+            return [
+                widget
+                for box in self.boxes
+                for widget in box.all()
+                if getattr(widget, "description", None) == description
+            ]
+
+        with self.changed:
+            assert self.changed.wait_for(found, PATIENCE)
+            return found()[0]
+
+
+class Outer(Widget):
+    """A box whose children change."""
+
+    def __init__(self, widgets, children):
+        self._widgets = widgets
+        super().__init__(children)
+        widgets.boxes.append(self)
+
+    def __setattr__(self, name, value):
+        changed = self.__dict__["_widgets"].changed if "_widgets" in self.__dict__ else None
+        super().__setattr__(name, value)
+        if changed is not None and name == "children":
+            with changed:
+                changed.notify_all()
+
+
+@pytest.fixture
+def shell(monkeypatch):
+    """The shell of a kernel."""
+    made = Shell()
+    monkeypatch.setitem(sys.modules, "IPython", type("Module", (), {"get_ipython": lambda: made}))
+    return made
+
+
+@pytest.fixture
+def widgets(shell, monkeypatch):
+    """ipywidgets."""
+    made = Widgets()
+    monkeypatch.setattr(boards, "widgets_module", lambda: made)
+    return made
+
+
+@pytest.fixture
+def asked():
+    """A turn in which permission is asked for: ``client, cli, user, turn``."""
+    cli = ScriptedCli()
+    with Client(transport=cli, on_permission=buttons, on_question=buttons) as client:
+        turn = client.submit("hi")
+        cli.accept()
+        user = cli.expect("user")
+        cli.begin_turn(user)
+        yield cli, user, turn
+        if not turn.done():
+            cli.end_turn(user, "done")
+            assert turn.result(PATIENCE) == "done"
+
+
+@pytest.mark.parametrize(
+    ("label", "behavior"), [("Allow", "allow"), ("Always", "allow"), ("Deny", "deny")]
+)
+def test_a_click_decides(widgets, asked, label, behavior):
+    """Below the turn that is shown; afterwards the buttons are gone."""
+    cli, _, turn = asked
+    show(turn)
+    request = cli.ask_permission("Bash", {"command": "<b>ls</b>"})
+    button = widgets.wait_for(label)
+    place = widgets.boxes[0]
+    assert "&lt;b&gt;ls&lt;/b&gt;" in place.children[0].children[0].value
+    assert len(waiting()) == 1
+    button.click()
+    reply = cli.expect_reply(request)
+    assert reply["behavior"] == behavior
+    assert place.children == ()
+    assert waiting() == ()
+    button.click()  # twice is harmless
+
+
+def test_a_reason_is_told(widgets, asked):
+    """What was typed beside the button."""
+    cli, _, turn = asked
+    show(turn)
+    request = cli.ask_permission("Bash", {"command": "ls"})
+    button = widgets.wait_for("Deny")
+    (reason,) = [w for w in widgets.boxes[0].all() if getattr(w, "placeholder", None)]
+    reason.value = "use git"
+    button.click()
+    assert cli.expect_reply(request)["message"] == "use git"
+
+
+def test_a_request_that_came_before_the_turn_was_shown_gets_a_place(widgets, asked):
+    """It moves to the turn when that is shown."""
+    cli, _, turn = asked
+    request = cli.ask_permission("Bash", {"command": "ls"})
+    widgets.wait_for("Allow")
+    first = widgets.boxes[0]
+    show(turn)
+    assert first.children == ()
+    widgets.wait_for("Allow").click()
+    assert cli.expect_reply(request)["behavior"] == "allow"
+
+
+NOTHING = {"text/html": "<div></div>", "text/plain": ""}
+QUESTIONS = {
+    "questions": [
+        {"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]},
+        {"question": "All?", "multiSelect": True, "options": [{"label": "C"}, {"label": "D"}]},
+    ]
+}
+
+
+def test_questions_are_answered_by_choosing(widgets, asked):
+    """One, or several."""
+    cli, _, turn = asked
+    show(turn)
+    request = cli.ask_permission("AskUserQuestion", QUESTIONS)
+    widgets.wait_for("Answer").click()
+    reply = cli.expect_reply(request)
+    assert reply["updatedInput"]["answers"] == {"Which?": "A", "All?": "C, D"}
+
+
+def test_questions_may_be_left_unanswered(widgets, asked):
+    """Claude is told."""
+    cli, _, turn = asked
+    show(turn)
+    request = cli.ask_permission("AskUserQuestion", QUESTIONS)
+    widgets.wait_for("No answer").click()
+    assert cli.expect_reply(request)["behavior"] == "deny"
+
+
+def test_what_is_withdrawn_disappears(widgets, asked):
+    """Nobody is left with dead buttons, whether the turn is shown or not."""
+    cli, _, _ = asked
+    request = cli.ask_permission("Bash", {"command": "ls"})
+    widgets.wait_for("Allow")
+    cli.cancel(request)
+    with widgets.changed:
+        assert widgets.changed.wait_for(lambda: not widgets.boxes[0].children, PATIENCE)
+    assert waiting() == ()
+
+
+def test_without_widgets_a_line_of_code_answers(shell, asked, monkeypatch):
+    """The display says which, until it was answered."""
+    monkeypatch.setattr(boards, "widgets_module", lambda: None)
+    changed = threading.Condition()
+    publish = shell.display_pub.publish
+
+    def publish_and_tell(**call):
+        with changed:
+            publish(**call)
+            changed.notify_all()
+
+    shell.display_pub.publish = publish_and_tell
+    cli, _, turn = asked
+    show(turn)
+    request = cli.ask_permission("Bash", {"command": "<b>ls</b>"})
+    code = "waiting()[0].allow()"
+    with changed:
+        assert changed.wait_for(lambda: code in shell.display_pub.last[-1]["text/html"], PATIENCE)
+    assert "&lt;b&gt;ls" in shell.display_pub.last[-1]["text/html"]
+    (open_request,) = waiting()
+    open_request.allow()
+    assert cli.expect_reply(request)["behavior"] == "allow"
+    assert waiting() == ()
+    with changed:
+        assert changed.wait_for(lambda: shell.display_pub.last[-1] == NOTHING, PATIENCE)
+
+
+def test_questions_without_a_form_and_terminals_are_left_to_others(shell, monkeypatch):
+    """None: ask the next handler."""
+    from stand_in_requests import StandInRequest
+
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    assert buttons(StandInRequest()) is None

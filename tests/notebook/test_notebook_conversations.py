@@ -1,0 +1,182 @@
+"""One conversation, over as many clients as it takes."""
+
+import pytest
+
+from claude_sync import Options
+from claude_sync.errors import UsageError
+from claude_sync.notebook.conversations import Conversation
+from claude_sync.testing import StandIn
+
+STAND_IN = StandIn().command
+
+
+def costs(cli):
+    """Answer everything; each answer costs half a dollar."""
+    total = 0.0
+    while True:
+        message = cli.receive()
+        if message["type"] == "control_request":
+            cli.reply(message)
+        elif message["type"] == "user":
+            total += 0.5
+            cli.answer("paid", to=message, total_cost_usd=total)
+
+
+def population(city: str) -> int:
+    """How many people live there."""
+    return len(city)
+
+
+def area(city: str) -> int:
+    """How large it is."""
+    return len(city)
+
+
+@pytest.fixture
+def conversation():
+    """A conversation with the stand-in that echoes."""
+    made = Conversation(lambda: {"on_permission": lambda request: request.deny("no")})
+    made.configure(None, {"cli": STAND_IN})
+    yield made
+    made.close()
+
+
+def flags(client):
+    """How the CLI was started."""
+    return client._engine.lifecycle.connection.launch.argv
+
+
+def test_the_client_is_opened_when_it_is_needed_and_kept(conversation):
+    """Its handlers run in the cell that waits."""
+    client = conversation.client
+    assert conversation.client is client
+    assert client._options.post == "caller"
+    assert client.ask("hi") == "echo: hi"
+
+
+def test_other_tools_mean_another_client_in_the_same_conversation(conversation):
+    """Those of before stay, and the money is added up."""
+    conversation.configure(None, {"cli": StandIn(costs).command})
+    first = conversation.client
+    first.ask("hi")
+    conversation.use_tools({"population": population})
+    assert first.state == "closed"
+    second = conversation.client
+    assert f"--resume={first.session_id}" in flags(second)
+    conversation.use_tools({"population": population})
+    assert conversation.client is second
+    second.ask("more")
+    conversation.use_tools({"area": area})
+    third = conversation.client
+    assert set(third._registry.tools) == {"population", "area"}
+    assert conversation.spent_before == first.cost_usd + second.cost_usd == 1.0
+
+
+def test_a_function_that_was_defined_anew_is_taken_anew(conversation):
+    """By its name."""
+    conversation.use_tools({"population": population})
+    before = conversation.client
+
+    def changed(city: str, year: int) -> int:
+        """How many people lived there."""
+
+    changed.__name__ = "population"
+    conversation.use_tools({"population": changed})
+    assert conversation.client is not before
+    assert conversation.client._registry.tools["population"].function is changed
+
+
+def test_what_cannot_be_a_tool_is_refused_and_nothing_is_closed(conversation):
+    """The conversation goes on."""
+    client = conversation.client
+    with pytest.raises(UsageError):
+        conversation.use_tools({"x": 5})
+    assert conversation.client is client
+    assert client.state != "closed"
+
+
+def test_before_the_first_answer_there_is_nothing_to_resume(conversation):
+    """The next client simply begins."""
+    assert conversation.client.session_id is None
+    conversation.use_tools({"area": area})
+    assert not [flag for flag in flags(conversation.client) if flag.startswith("--resume")]
+
+
+def test_a_client_that_was_closed_is_resumed(conversation):
+    """By the user, for instance."""
+    first = conversation.client
+    first.ask("hi")
+    first.close()
+    assert f"--resume={first.session_id}" in flags(conversation.client)
+
+
+def test_a_new_conversation_resumes_nothing_and_has_no_tools(conversation):
+    """The settings stay."""
+    conversation.client.ask("hi")
+    conversation.use_tools({"area": area})
+    first = conversation.client
+    assert [flag for flag in flags(first) if flag.startswith("--resume")]
+    conversation.begin()
+    assert first.state == "closed"
+    second = conversation.client
+    assert not [flag for flag in flags(second) if flag.startswith("--resume")]
+    assert second._registry.tools == {}
+    assert second._options.cli == first._options.cli
+
+
+def test_the_model_is_changed_where_it_is_and_where_it_will_be(conversation):
+    """A running CLI is told; the next one is started with it."""
+    conversation.use_model("opus")
+    client = conversation.client
+    assert "opus" in " ".join(flags(client))
+    client.ask("hi")
+    told = []
+    client.set_model = told.append
+    conversation.use_model("sonnet")
+    assert told == ["sonnet"]
+    assert conversation.client is client
+    conversation.use_tools({"area": area})
+    assert "sonnet" in " ".join(flags(conversation.client))
+
+
+def test_a_model_for_a_client_that_has_not_started(conversation):
+    """It is opened once more."""
+    before = conversation.client
+    conversation.use_model("opus")
+    assert conversation.client is not before
+    assert "opus" in " ".join(flags(conversation.client))
+
+
+def test_settings_and_handlers_are_configured(conversation):
+    """The conversation so far ends."""
+    before = conversation.client
+    heard = []
+    conversation.configure(Options(cli=STAND_IN), {"max_turns": 3, "on_text": heard.append})
+    assert before.state == "closed"
+    client = conversation.client
+    assert client._options.max_turns == 3
+    assert client.ask("hi") == "echo: hi"
+    assert "".join(heard) == "echo: hi"
+
+
+@pytest.mark.parametrize(
+    "settings", [{"post": "manual"}, {"tools": [area]}, {"modle": "x"}, {"on_txt": print}]
+)
+def test_settings_that_make_no_sense_are_refused(conversation, settings):
+    """And the conversation goes on."""
+    before = conversation.client
+    with pytest.raises(UsageError):
+        conversation.configure(None, settings)
+    assert conversation.client is before
+
+
+def test_the_handlers_of_the_notebook_give_way_to_configured_ones(conversation):
+    """Whoever decides by himself is not asked."""
+    conversation.configure(None, {"cli": STAND_IN, "on_permission": print})
+    assert conversation.client._registry.of["permission"] == (print,)
+
+
+def test_closing_it_twice_is_harmless(conversation):
+    """And so is closing what never began."""
+    conversation.close()
+    conversation.close()

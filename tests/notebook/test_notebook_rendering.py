@@ -1,0 +1,200 @@
+"""A turn is shown whole, as HTML and as text, and nothing in it runs."""
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from notebook_shells import running
+from safe_html import ALLOWED, BOXES, Checker
+
+from claude_sync import Answer
+from claude_sync.notebook.parts import Use, Words
+from claude_sync.notebook.rendering import (
+    bundle_of,
+    cost_line,
+    error_line,
+    input_text,
+    one_line,
+    part_html,
+    repr_of,
+    shortened,
+    summary_of,
+    turn_html,
+    turn_text,
+)
+from claude_sync.protocol.block_parsing import parse_blocks
+from claude_sync.testing import builders
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg/onload=alert(1)>&lt;"
+
+
+def text_of(html):
+    """The text of HTML that holds nothing but what is allowed."""
+    styled = {"code": {"class", "style"}, "blockquote": {"style"}}
+    checker = Checker({**ALLOWED, **BOXES, **styled})
+    checker.feed(html)
+    checker.close()
+    assert not checker.open
+    return "".join(checker.texts)
+
+
+def use_of(name, given, text=None, is_error=False):
+    """A part: the use of a tool, with its result."""
+    use = parse_blocks([builders.tool_use(name, given, "t1")])[0]
+    if text is None:
+        return Use(use)
+    return Use(use, parse_blocks([builders.tool_result("t1", text, is_error)])[0])
+
+
+def test_a_turn_is_shown_in_its_order():
+    """Markdown, a line for each tool, and what it cost."""
+    with running() as scene:
+        scene.speak("I **look**.")
+        scene.use_tool(given={"command": "ls"})
+        scene.return_result("two files")
+        scene.end(total_cost_usd=0.25, duration_ms=1500)
+        html = turn_html(scene.turn)
+        assert "<strong>look</strong>" in html
+        text = text_of(html)
+        assert text.index("look") < text.index("Bash") < text.index("two files")
+        assert text.endswith("$0.2500 · 1.5 s · 19 tokens")
+        assert turn_text(scene.turn) == "I **look**.\n✓ Bash ls\n$0.2500 · 1.5 s · 19 tokens"
+
+
+def test_a_turn_that_runs_says_so():
+    """And for how long."""
+    with running() as scene:
+        waiting = scene.client.submit("next")
+        assert "waiting" in text_of(turn_html(waiting))
+        waiting.cancel()
+        assert "withdrawn" in text_of(turn_html(waiting))
+        scene.until(lambda turn: turn.running())
+        assert text_of(turn_html(scene.turn, 12.7)) == "… working 12 s"
+        scene.end()
+
+
+def test_a_turn_that_failed_says_why():
+    """In one line, below what there was."""
+    with running() as scene:
+        scene.speak("half an ans")
+        scene.end("API Error: 529 overloaded", is_error=True)
+        text = text_of(turn_html(scene.turn))
+        assert text.startswith("half an ans")
+        assert "Overloaded: " in text
+        assert error_line(scene.turn.exception(0)) in turn_text(scene.turn)
+
+
+def test_a_typed_answer_shows_its_data():
+    """As Python shows it."""
+    with running() as scene:
+        scene.end(structured_output={"city": "<b>Oslo</b>"})
+        assert "{'city': '<b>Oslo</b>'}" in text_of(turn_html(scene.turn))
+        assert "{'city': '<b>Oslo</b>'}" in turn_text(scene.turn)
+
+
+def test_the_money_of_clients_before_is_counted():
+    """A notebook that had to begin another client does not forget."""
+    answer = Answer("x")
+    answer.cost_usd, answer.total_cost_usd = 0.5, 0.5
+    assert cost_line(answer).startswith("$0.5000 · 0.0 s")
+    assert cost_line(answer, 1.0).startswith("$0.5000 · $1.5000 so far · ")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Words(HOSTILE),
+        Words(
+            f"> {HOSTILE}\n\n```html\n{HOSTILE}\n```\n[x](javascript:alert(1)) ![y](http://x/y.png)"
+        ),
+        use_of(HOSTILE, {HOSTILE: HOSTILE}),
+        use_of("Bash", {"command": HOSTILE}, HOSTILE, is_error=True),
+        use_of("mcp__s__" + HOSTILE, {"x": [HOSTILE]}, HOSTILE),
+    ],
+)
+def test_nothing_that_is_said_becomes_an_element(part):
+    """Whoever says it."""
+    html = part_html(part)
+    assert "alert(1)" in text_of(html)
+    assert "<script" not in html
+    assert "<img" not in html
+
+
+@given(st.text(), st.text(), st.text())
+def test_whatever_a_tool_says_is_text(name, given_text, result):
+    """Any characters at all."""
+    text_of(part_html(use_of(name, {"command": given_text}, result)))
+
+
+def test_errors_and_data_are_escaped():
+    """An error may quote the model."""
+    with running() as scene:
+        scene.end(f"API Error: {HOSTILE}", is_error=True, structured_output={"x": HOSTILE})
+        html = turn_html(scene.turn)
+        text_of(html)
+        assert "<script" not in html
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("Bash", {"command": "ls  -l\n| wc", "timeout": 5}, ("Bash", "ls -l | wc")),
+        ("mcp__claude_sync__area", {"city": "Oslo", "n": 2}, ("area", "city=Oslo, n=2")),
+        ("mcp__", {}, ("mcp__", "")),
+        ("Odd", {"command": 5}, ("Odd", "command=5")),
+        ("Grep", {"pattern": "x" * 500}, ("Grep", "x" * 119 + "…")),
+    ],
+)
+def test_a_call_is_told_in_a_line(name, given, expected):
+    """What it is about, not all of it."""
+    assert summary_of(name, given) == expected
+
+
+def test_files_of_the_folder_are_named_without_it(tmp_path):
+    """Others with all of it."""
+    with running(cwd=str(tmp_path)) as scene:
+        scene.use_tool("Read", {"file_path": str(tmp_path / "a" / "b.py")})
+        scene.use_tool("Read", {"file_path": f"{tmp_path}x/c.py"}, use_id="t2")
+        first, second = turn_text(scene.turn).splitlines()
+        assert first == f"… Read {os.path.join('a', 'b.py')}"
+        assert second == f"… Read {tmp_path}x/c.py"
+        assert f"<code>{os.path.join('a', 'b.py')}</code>" in turn_html(scene.turn)
+        scene.end()
+
+
+def test_details_are_readable_and_bounded():
+    """A notebook keeps its outputs in its file."""
+    assert input_text({"command": "a\nb", "n": {"é": 1}}) == 'command: a\nb\nn: {"é": 1}'
+    assert shortened("x" * 4000) == "x" * 4000
+    assert shortened("x" * 5000) == "x" * 4000 + "\n… 1,000 more characters"
+    part = use_of("Bash", {"command": "y" * 50_000}, "z" * 50_000)
+    assert len(part_html(part)) < 10_000
+
+
+def test_lines_are_lines():
+    """Whatever was in the text."""
+    assert one_line(" a\n\tb  c ") == "a b c"
+    assert error_line(ValueError("two\nlines")) == "ValueError: two lines"
+
+
+class Shy:
+    """Has no repr."""
+
+    def __repr__(self):
+        raise RuntimeError
+
+
+def test_data_that_cannot_show_itself_is_named():
+    """And nothing is raised."""
+    assert repr_of(Shy()) == "<Shy, whose repr fails: RuntimeError>"
+    assert repr_of([1]) == "[1]"
+
+
+def test_a_bundle_has_both_forms():
+    """The front end takes what it can show."""
+    with running() as scene:
+        scene.end("words")
+        bundle = bundle_of(scene.turn)
+        assert set(bundle) == {"text/html", "text/plain"}
+        assert bundle["text/plain"].startswith("words\n$")

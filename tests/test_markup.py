@@ -1,0 +1,396 @@
+"""Markdown into HTML: what models write is shown, and nothing of it runs."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safe_html import checked_text
+
+from claude_sync.markup import escape, markdown_to_html, safe_link
+
+
+def link(href, text):
+    """A link as it is written."""
+    return f'<a href="{href}" target="_blank" rel="noopener noreferrer">{text}</a>'
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("plain", "<p>plain</p>"),
+        ("", ""),
+        ("  \n\n", ""),
+        ("one\ntwo\n\nthree", "<p>one\ntwo</p>\n<p>three</p>"),
+        ("one\r\ntwo\rthree", "<p>one\ntwo\nthree</p>"),
+        ("**bold** and *it*", "<p><strong>bold</strong> and <em>it</em></p>"),
+        ("***both***", "<p><em><strong>both</strong></em></p>"),
+        ("a **b *c* d** e", "<p>a <strong>b <em>c</em> d</strong> e</p>"),
+        ("_it_ __bold__", "<p><em>it</em> <strong>bold</strong></p>"),
+        ("snake_case_name", "<p>snake_case_name</p>"),
+        ("2 * 3 * 4", "<p>2 * 3 * 4</p>"),
+        ("*args and **kwargs", "<p>*args and **kwargs</p>"),
+        ("**a*b*", "<p>**a<em>b</em></p>"),
+        ("*a **b* c**", "<p><em>a <em><em>b</em> c</em></em></p>"),
+        ("~~gone~~ ~5 minutes~", "<p><del>gone</del> ~5 minutes~</p>"),
+        ("**終わり。**次", "<p><strong>終わり。</strong>次</p>"),
+        ("use `a * b * c`", "<p>use <code>a * b * c</code></p>"),
+        ("`` a`b ``", "<p><code>a`b</code></p>"),
+        ("an open ` tick", "<p>an open ` tick</p>"),
+        (r"\*not\* \a \\", r"<p>*not* \a \</p>"),
+        ("two  \nlines\\\nthree", "<p>two  <br>\nlines<br>\nthree</p>"),
+        ("&lt;b&gt; &copy; &nope; & &#0;", "<p>&lt;b&gt; © &amp;nope; &amp; \ufffd</p>"),
+    ],
+)
+def test_running_text(text, html):
+    """Emphasis, code, escapes and line breaks are what they are in Markdown."""
+    assert markdown_to_html(text) == html
+    checked_text(html)
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("# One", "<h1>One</h1>"),
+        ("###### Six ##", "<h6>Six</h6>"),
+        ("####### seven", "<p>####### seven</p>"),
+        ("#hashtag", "<p>#hashtag</p>"),
+        ("# C#", "<h1>C#</h1>"),
+        ("Title\n=====\ntext", "<h1>Title</h1>\n<p>text</p>"),
+        ("Title\n---", "<h2>Title</h2>"),
+        ("text\n\n---\n* * *\nmore", "<p>text</p>\n<hr>\n<hr>\n<p>more</p>"),
+        ("text\n# Head\nmore", "<p>text</p>\n<h1>Head</h1>\n<p>more</p>"),
+        ("> said\nlazily\n\nnot", "<blockquote>\n<p>said\nlazily</p>\n</blockquote>\n<p>not</p>"),
+        (
+            "> one\n> > two",
+            "<blockquote>\n<p>one</p>\n<blockquote>\n<p>two</p>\n</blockquote>\n</blockquote>",
+        ),
+        ("text:\n- one", "<p>text:</p>\n<ul>\n<li>one</li>\n</ul>"),
+        ("in\n1984. It was", "<p>in\n1984. It was</p>"),
+    ],
+)
+def test_blocks(text, html):
+    """Headings, rules and quotes, also without a blank line before them."""
+    assert markdown_to_html(text) == html
+    checked_text(html)
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>"),
+        ("- a\n\n- b", "<ul>\n<li><p>a</p></li>\n<li><p>b</p></li>\n</ul>"),
+        ("3. a\n4. b", '<ol start="3">\n<li>a</li>\n<li>b</li>\n</ol>'),
+        ("1) a", "<ol>\n<li>a</li>\n</ol>"),
+        ("- a\n  - b\n- c", "<ul>\n<li>a\n<ul>\n<li>b</li>\n</ul></li>\n<li>c</li>\n</ul>"),
+        ("1. a\n  - b", "<ol>\n<li>a\n<ul>\n<li>b</li>\n</ul></li>\n</ol>"),
+        ("- a\n\t- b", "<ul>\n<li>a\n<ul>\n<li>b</li>\n</ul></li>\n</ul>"),
+        ("- a\n+ b", "<ul>\n<li>a</li>\n</ul>\n<ul>\n<li>b</li>\n</ul>"),
+        ("- a\n\n  b", "<ul>\n<li><p>a</p>\n<p>b</p></li>\n</ul>"),
+        ("- a\nlazy\n\nend", "<ul>\n<li>a\nlazy</li>\n</ul>\n<p>end</p>"),
+        ("- [ ] a\n- [x] b\n- [link]", "<ul>\n<li>☐ a</li>\n<li>☑ b</li>\n<li>[link]</li>\n</ul>"),
+        (
+            "1. a\n   ```py\n   x\n\n     y\n   ```\n2. b",
+            '<ol>\n<li>a\n<pre><code class="language-py">x\n\n  y\n</code></pre></li>\n'
+            "<li>b</li>\n</ol>",
+        ),
+        ("- a\n***\n- b", "<ul>\n<li>a</li>\n</ul>\n<hr>\n<ul>\n<li>b</li>\n</ul>"),
+        ("-", "<ul>\n<li></li>\n</ul>"),
+    ],
+)
+def test_lists(text, html):
+    """Nested, ordered, loose and tight lists, and lists of tasks."""
+    assert markdown_to_html(text) == html
+    checked_text(html)
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("```\na < b\n\n c\n```\nend", "<pre><code>a &lt; b\n\n c\n</code></pre>\n<p>end</p>"),
+        ("~~~sh -x\n```\n~~~", '<pre><code class="language-sh">```\n</code></pre>'),
+        ("````\n```\n````", "<pre><code>```\n</code></pre>"),
+        ("```c++\nx", '<pre><code class="language-c++">x\n</code></pre>'),
+        ('```"><script>\nx\n```', "<pre><code>x\n</code></pre>"),
+        ("```\n\tx\n```", "<pre><code>\tx\n</code></pre>"),
+        ("    four\n\n      six\n\nend", "<pre><code>four\n\n  six\n</code></pre>\n<p>end</p>"),
+        ("text\n    not code", "<p>text\nnot code</p>"),
+        ("```", "<pre><code></code></pre>"),
+    ],
+)
+def test_code(text, html):
+    """Code is shown as it is, with its language as a class."""
+    assert markdown_to_html(text) == html
+    checked_text(html)
+
+
+def test_tables():
+    """Columns are aligned, cells have markup, bars can be escaped, missing cells are missing."""
+    text = "Results:\n| a | b |\n|:-:|--:|\n| `x` | 1 \\| 2<br>3 | more |\n| y\n\nend"
+    assert markdown_to_html(text) == (
+        "<p>Results:</p>\n<table>\n<thead>\n"
+        '<tr><th style="text-align: center">a</th><th style="text-align: right">b</th></tr>\n'
+        "</thead>\n<tbody>\n"
+        '<tr><td style="text-align: center"><code>x</code></td>'
+        '<td style="text-align: right">1 | 2<br>3</td><td>more</td></tr>\n'
+        '<tr><td style="text-align: center">y</td></tr>\n'
+        "</tbody>\n</table>\n<p>end</p>"
+    )
+    checked_text(markdown_to_html(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("[a](http://x.de/b)", link("http://x.de/b", "a")),
+        ('[a *b*](<https://x.de/b c> "t")', "a <em>b</em> (https://x.de/b c)"),
+        ('[a](https://x.de "title")', link("https://x.de", "a")),
+        ("[a](https://x.de/y_(z))", link("https://x.de/y_(z)", "a")),
+        ("![alt](https://x.de/p.png)", link("https://x.de/p.png", "alt")),
+        ("[](https://x.de)", link("https://x.de", "https://x.de")),
+        ("[https://x.de](https://y.de)", link("https://y.de", "https://x.de")),
+        ("<https://x.de/a&b>", link("https://x.de/a&amp;b", "https://x.de/a&amp;b")),
+        ("<me@x.de>", link("mailto:me@x.de", "me@x.de")),
+        ("see https://x.de/a_b_c.", f"see {link('https://x.de/a_b_c', 'https://x.de/a_b_c')}."),
+        ("(https://x.de/a)", f"({link('https://x.de/a', 'https://x.de/a')})"),
+        ("**https://x.de**", f"<strong>{link('https://x.de', 'https://x.de')}</strong>"),
+        ("[src/a.py](src/a.py)", "src/a.py"),
+        ("[line 3](src/a.py#3)", "line 3 (src/a.py#3)"),
+        ("[half](https://x.d", f"[half]({link('https://x.d', 'https://x.d')}"),
+        ("[a] (b) a]b", "[a] (b) a]b"),
+        ("http:// xhttps://x", "http:// xhttps://x"),
+    ],
+)
+def test_links(text, html):
+    """Addresses become links, however they are written, and lose the sentence's full stop."""
+    assert markdown_to_html(text) == f"<p>{html}</p>"
+    checked_text(html)
+
+
+def test_links_do_not_hold_links():
+    """Of an image in a link, the image is the link; the other address is text, and not lost."""
+    html = markdown_to_html("[![i](https://x.de/i)](https://y.de/j)")
+    assert html.count("<a ") == 2
+    assert checked_text(html) == "[i](https://y.de/j)"
+
+
+BAD_ADDRESSES = [
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "javascript&colon;alert(1)",
+    "java&#10;script:alert(1)",
+    "java\tscript:alert(1)",
+    "&#x01;javascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "//evil.example/x",
+    "/etc/passwd",
+    "https://x\ty",
+    "https://x&#10;y",
+    "https:x",
+    "http://" + "a" * 3000,
+    "",
+]
+
+
+@pytest.mark.parametrize("address", BAD_ADDRESSES)
+def test_what_must_not_be_followed_is_no_link(address):
+    """Scripts, data, files and relative addresses are never an href, in any notation."""
+    assert safe_link(address) is None
+    for text in (f"[a]({address})", f"[a](<{address}>)", f"![a]({address})", f"<{address}>"):
+        html = markdown_to_html(text)
+        checked_text(html)
+        assert 'href="java' not in html.lower()
+        assert "<script" not in html.lower()
+
+
+def test_an_address_cannot_leave_its_attribute():
+    """Quotes in an address are escaped."""
+    html = markdown_to_html("[a](http://x\"onclick='alert(1)')")
+    checked_text(html)
+    assert safe_link('http://x"onclick="y') == "http://x&quot;onclick=&quot;y"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "a <b>c</b>\n<!-- d -->",
+        "<details><summary>x</summary></details>",
+        "- <style>*{display:none}</style>",
+        "| <i> |\n|---|\n| <svg/onload=alert(1)> |",
+        "`<b>` and **<b>**",
+        "# <h1>",
+        "line<br>break",
+    ],
+)
+def test_html_shows_as_text(text):
+    """Whatever tags a model writes are read, not obeyed."""
+    shown = checked_text(markdown_to_html(text))
+    tag = text[text.index("<") : text.index(">") + 1]
+    assert tag in shown
+
+
+def test_escape_leaves_nothing_to_a_parser():
+    """Signs, quotes, and what no page can carry."""
+    assert escape("<a b=\"c\" d='e'>&amp;") == (
+        "&lt;a b=&quot;c&quot; d=&#x27;e&#x27;&gt;&amp;amp;"
+    )
+    assert escape("a\x00\x1b[31m\ud800\n\t") == "a\ufffd\ufffd[31m\ufffd\n\t"
+
+
+LIVELY = (
+    "# Title\n\nSome **bold** text with `code` and [a link](https://example.org/a_(b)).\n\n"
+    "| a | b |\n|---|--:|\n| 1 | 2 |\n\n- one\n  - two\n\n    ```python\n    x < 1\n    ```\n"
+    "1. three\n\n> quoted *text*\n\n---\n<b>raw</b> ~~gone~~ https://example.org.\n\n```\nend"
+)
+
+
+@pytest.mark.parametrize("size", range(len(LIVELY) + 1))
+def test_half_written_text_is_shown(size):
+    """While an answer streams, each beginning of it is good HTML with every word in it."""
+    text = LIVELY[:size]
+    shown = checked_text(markdown_to_html(text))
+    words = [word for word in ("Title", "bold", "code", "one", "two", "quoted") if word in text]
+    assert all(word in shown for word in words)
+
+
+def test_a_table_appears_with_its_second_line():
+    """A table is one as soon as its line of dashes begins."""
+    assert "<table>" not in markdown_to_html("| a | b |")
+    assert "<table>" in markdown_to_html("| a | b |\n|-")
+    assert "<th>b</th>" in markdown_to_html("| a | b |\n|---")
+
+
+SIGNS = st.sampled_from(
+    [
+        *"*_`~[]()<>!#|-+>&\\:\"'= \n\t.1ax)",
+        "\n\n",
+        "```",
+        "http://",
+        "javascript:",
+        "<b>",
+        "](",
+        "\x00",
+    ]
+)
+
+
+@settings(max_examples=400)
+@given(st.one_of(st.lists(SIGNS, max_size=60).map("".join), st.text(max_size=60)))
+def test_any_text_gives_safe_html(text):
+    """Only elements and attributes of the list, closed in order; and never an exception."""
+    checked_text(markdown_to_html(text))
+
+
+@settings(max_examples=200)
+@given(st.text(alphabet="abc <>&\"'", min_size=1, max_size=40))
+def test_no_character_of_plain_text_is_lost(text):
+    """Text without markup is shown as it was written."""
+    shown = checked_text(markdown_to_html("x" + text))
+    assert " ".join(shown.split()) == " ".join(("x" + text).split())
+
+
+HOSTILE = {
+    "stars": "*",
+    "stars and letters": "*a ",
+    "mixed stars": "**a*",
+    "stars and lines": "*_",
+    "words and lines": "_a",
+    "tildes": "~~a",
+    "opening brackets": "[",
+    "images": "![",
+    "links without an end": "[](",
+    "links with an address": "[a](b",
+    "links in angles": "[a](<",
+    "links with titles": "[a](b '",
+    "closed brackets": "[]",
+    "backticks": "`",
+    "open code": "`a``",
+    "quotes": "> ",
+    "bullets": "- ",
+    "bullets in lines": "- a\n",
+    "loose bullets": "- a\n\n",
+    "numbers and bullets": "1. a\n  - b\n",
+    "spaces": " ",
+    "tabs": "\t",
+    "blank lines": "\n",
+    "bars": "|",
+    "rows": "|a|b|\n",
+    "tables": "a|b\n-|-\n",
+    "angles": "<",
+    "mails": "<a@",
+    "entities": "&a",
+    "addresses": "http://",
+    "parentheses": "http://x)",
+    "open parentheses": "http://x(.",
+    "escapes": "\\",
+    "hashes": "#",
+    "headings": "# ",
+    "hard breaks": "a  \n",
+    "fences": "```\na\n",
+    "underlines": "a\n--\n",
+    "indented": "    a\n\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_text_of_a_hundred_thousand_signs_is_shown(name):
+    """In the square of the length this would take minutes each; it takes a moment."""
+    text = HOSTILE[name] * (100_000 // len(HOSTILE[name]))
+    html = markdown_to_html(text)
+    assert len(html) < 30 * len(text)
+
+
+def steps_of(text):
+    """How many lines of the module run for a text."""
+    count = 0
+
+    def trace(frame, event, arg):
+        nonlocal count
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        markdown_to_html(text)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_work_grows_with_the_length_only(name):
+    """Four times the text is four times the work, whatever it repeats."""
+    short = steps_of(HOSTILE[name] * 300)
+    assert steps_of(HOSTILE[name] * 1200) < 5 * short + 500
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("_a ", "b* "),
+        ("**a ", "b_ "),
+        ("*a ", "b~~ "),
+        ("[", "](a "),
+        ("`a``", "b``` "),
+        ("(", ")"),
+    ],
+)
+def test_halves_that_do_not_fit_are_no_more_work(first, then):
+    """Many beginnings, then many ends of something else: each end does not look at them all."""
+    short = steps_of(first * 100 + then * 100)
+    assert steps_of(first * 400 + then * 400) < 5 * short + 500
+
+
+@pytest.mark.parametrize("line", ["> ", "- ", "1. ", "  "])
+def test_nesting_without_end_is_text(line):
+    """Lines nested deeper each time neither fail nor take the square of their number."""
+    lines = "\n".join(line * depth + "word" for depth in range(1, 300))
+    shown = checked_text(markdown_to_html(lines))
+    assert shown.count("word") == 299

@@ -5,6 +5,10 @@ For the tests of programs that use this library: everything but the service.
 * :class:`StandIn`: a real executable that does the same, and misbehaves on demand.
 * :mod:`~claude_sync.testing.builders`: messages as the CLI writes them.
 * :class:`LoopbackModel`: a Messages API on 127.0.0.1, for the real CLI.
+* :class:`Recording`: what ``Client(record=...)`` has written, played back.
+
+Tests get them as fixtures, too: ``scripted_cli``, ``loopback_model``, ``recording``, and
+``claude``, which is a client of whichever of these a test asks for.
 
 The names are loaded when they are asked for: a program that is tested with one of
 them does not pay for the others.
@@ -17,16 +21,30 @@ from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
     from . import builders
+    from .differences import ReplayDifference
+    from .fixtures import Tape
     from .model import LoopbackModel
+    from .recording import Recording
     from .scripted import ScriptedCli
     from .stand_in import StandIn
 
-__all__ = ["LoopbackModel", "ScriptedCli", "StandIn", "builders"]
+__all__ = [
+    "LoopbackModel",
+    "Recording",
+    "ReplayDifference",
+    "ScriptedCli",
+    "StandIn",
+    "Tape",
+    "builders",
+]
 
 HOMES = {
     "LoopbackModel": ".model",
+    "Recording": ".recording",
+    "ReplayDifference": ".differences",
     "ScriptedCli": ".scripted",
     "StandIn": ".stand_in",
+    "Tape": ".fixtures",
 }
 
 

@@ -130,6 +130,7 @@ def initialize_response(style: str = "new", **fields: Any) -> Wire:
         "account": {"tokenSource": "none", "apiKeySource": "none"},
     }
     if style == "new":
+        body["commands"].append({"name": "clear", "description": "Begin anew", "argumentHint": ""})
         body["agents"] = [{"name": "general-purpose", "description": "Does anything"}]
         body["claude_code_version"] = VERSIONS["new"]
         body["current_permission_mode"] = "default"

@@ -21,6 +21,8 @@ A test that would rather block in ``ask()`` gives a script, the same function th
 
     with Client(transport=ScriptedCli(script)) as client:
         assert client.ask("hi") == "Hello"
+
+One that is open already is given its script with :meth:`ScriptedCli.play`.
 """
 
 from __future__ import annotations
@@ -90,10 +92,7 @@ class ScriptedCli(CliSide, Transport):
         if argv is not None:
             self.read_command_line(argv[1:], getattr(launch, "environment", {}))
         if self._script is not None:
-            self._player = threading.Thread(
-                target=self._play, args=(self._script,), name="scripted-cli", daemon=True
-            )
-            self._player.start()
+            self._begin(self._script)
 
     def write(self, data: bytes) -> None:
         """Take in what the client sends."""
@@ -135,6 +134,18 @@ class ScriptedCli(CliSide, Transport):
         """Whether the client has ended its side."""
         with self._changed:
             return self._client_left
+
+    def play(self, script: Script) -> Script:
+        """
+        Play *script* on a thread of its own, so that the test can block in ``ask()``.
+
+        Works as a decorator: ``@cli.play`` above the function. Once.
+        """
+        assert self._script is None, "this ScriptedCli plays a script already"
+        self._script = script
+        if self.launch is not None:
+            self._begin(script)
+        return script
 
     def receive(self, patience: Optional[float] = None) -> Optional[Wire]:
         """See :meth:`CliSide.receive`."""
@@ -194,6 +205,12 @@ class ScriptedCli(CliSide, Transport):
         assert not unread, f"not expected: {unread}"
 
     # Inside.
+
+    def _begin(self, script: Script) -> None:
+        self._player = threading.Thread(
+            target=self._play, args=(script,), name="scripted-cli", daemon=True
+        )
+        self._player.start()
 
     def _play(self, script: Script) -> None:
         code = 0

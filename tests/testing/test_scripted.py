@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from claude_sync import Client
 from claude_sync.runtime.transport import Transport
 from claude_sync.testing import ScriptedCli
 
@@ -185,3 +186,36 @@ def test_a_wrong_style_is_refused():
     """Only the two styles that are known can be asked for."""
     with pytest.raises(ValueError, match="'new' or 'old'"):
         ScriptedCli(style="ancient")
+
+
+# A script for one that is open already.
+
+
+def answers(cli):
+    """Greets and answers one question."""
+    cli.accept()
+    cli.answer("Hello", prompt="hi")
+
+
+def test_a_script_can_come_later():
+    """play() begins at once where the client has started it, so that the test can block."""
+    cli = ScriptedCli()
+    with Client(transport=cli) as client:
+        assert cli.play(answers) is answers
+        assert client.ask("hi", timeout=PATIENCE) == "Hello"
+    cli.assert_done()
+
+
+def test_a_script_can_come_before_the_start():
+    """Then it begins with the client."""
+    cli = ScriptedCli()
+    cli.play(answers)
+    with Client(transport=cli) as client:
+        assert client.ask("hi", timeout=PATIENCE) == "Hello"
+    cli.assert_done()
+
+
+def test_there_is_one_script():
+    """Two would take each other's words."""
+    with pytest.raises(AssertionError, match="already"):
+        ScriptedCli(answers).play(answers)

@@ -1,0 +1,128 @@
+"""
+What the fixtures for pytest give out; see ``_claude_sync_pytest`` for the fixtures.
+
+::
+
+    test -> [fixtures] -> ScriptedCli, Recording, LoopbackModel or the echo -> Client
+
+A client of a test talks to whatever else the test asks for: to ``scripted_cli``, to
+``recording``, to the real CLI with ``loopback_model``, and otherwise to the offline CLI,
+which echoes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, Optional
+
+from ..errors import UsageError
+from .offline import echo
+from .recording import Recording
+from .scripted import ScriptedCli
+
+if TYPE_CHECKING:
+    from .model import LoopbackModel
+
+__all__ = ["Tape", "client_options", "offline_cli", "path_of_recording"]
+
+FOLDER = "recordings"
+LONGEST_NAME = 100
+# What may be in the name of a file, everywhere.
+PLAIN = re.compile(r"[^\w.-]+")
+
+
+class Tape:
+    """
+    The ``recording`` of a test: one that is being made, or one that is played.
+
+    Args:
+        path: Where it is kept.
+        is_recording: Make it, with the CLI that is found; otherwise play it.
+        settings: See :class:`Recording`.
+
+    Attributes:
+        path: Where it is kept.
+        is_recording: Whether it is being made.
+
+    """
+
+    def __init__(self, path: Path, is_recording: bool = False, **settings: Any) -> None:
+        self.path = path
+        self.is_recording = is_recording
+        self._recording: Optional[Recording] = None
+        # Kept only if the test passes: a recording of a failure is of no use.
+        self._fresh = path.with_name(path.name + ".new")
+        if is_recording:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                self._fresh.unlink()
+        elif path.exists():
+            self._recording = Recording(path, **settings)
+        else:
+            raise UsageError(
+                f"there is no recording {str(path)!r}. Run this test once with "
+                "'pytest --claude-record': it then asks the CLI, which may cost money."
+            )
+
+    @property
+    def recording(self) -> Recording:
+        """What is played; UsageError while it is being made."""
+        if self._recording is None:
+            raise UsageError("nothing is played: the recording is being made just now.")
+        return self._recording
+
+    @property
+    def options(self) -> Dict[str, Any]:
+        """The settings of a client that records, or talks to what was recorded."""
+        if self._recording is None:
+            return {"record": self._fresh}
+        return {"transport": self._recording.replay}
+
+    def finish(self, passed: bool) -> None:
+        """The test is over: keep what was recorded, or see that all of it was played."""
+        if self._recording is not None:
+            if passed:
+                self._recording.assert_done()
+        elif passed and self._fresh.exists():
+            os.replace(self._fresh, self.path)
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                self._fresh.unlink()
+
+
+def path_of_recording(file: Path, name: str) -> Path:
+    """Where the recording of the test *name* in *file* is: beside it, in a folder."""
+    plain = PLAIN.sub("-", name.replace("::", ".")).strip("-")
+    readable = name.replace("::", ".").replace("[", "-").replace("]", "")
+    if plain != readable or len(plain) > LONGEST_NAME:
+        # Two names may have become one; this tells them apart.
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+        plain = f"{plain[:LONGEST_NAME]}-{digest}"
+    return file.parent / FOLDER / file.stem / f"{plain}.jsonl"
+
+
+def offline_cli() -> ScriptedCli:
+    """The offline CLI in memory: it echoes, and uses the tools that a prompt names."""
+    return ScriptedCli(echo)
+
+
+def client_options(
+    home: Path,
+    scripted_cli: Optional[ScriptedCli] = None,
+    tape: Optional[Tape] = None,
+    model: Optional[LoopbackModel] = None,
+) -> Dict[str, Any]:
+    """The settings with which a client talks to what a test asks for; *home* is for the CLI."""
+    if scripted_cli is not None:
+        return {"transport": scripted_cli}
+    if tape is not None and not tape.is_recording:
+        return tape.options
+    options: Dict[str, Any] = {} if tape is None else tape.options
+    if model is not None:
+        home.mkdir(parents=True, exist_ok=True)
+        return {**options, "env": model.environment(home)}
+    return options if tape is not None else {"transport": offline_cli}

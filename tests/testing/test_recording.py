@@ -1,0 +1,195 @@
+"""A recording is read as the recorder writes it, life by life."""
+
+import json
+import threading
+import time
+
+import pytest
+from recorded_sessions import answer, greeted, line, one_answer, question, record_echo, write
+
+from claude_sync import Client, UsageError
+from claude_sync.testing import Recording, ReplayDifference
+
+PATIENCE = 30.0
+
+
+def until(condition):
+    """Wait for what nothing announces."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        threading.Event().wait(0.005)
+
+
+def test_a_recorded_session_plays_back(tmp_path):
+    """What the recorder writes, a recording plays: answers, cost, session, everything."""
+    path = tmp_path / "wire.jsonl"
+
+    def program(client):
+        heard = []
+        client.on_text(heard.append)
+        answers = [client.ask(text, timeout=PATIENCE) for text in ("one", "two and more")]
+        told = [(str(each), each.cost_usd, dict(each.usage), each.session_id) for each in answers]
+        return told, [str(piece) for piece in heard], client.set_model("opus").raw
+
+    then = record_echo(path, program)
+    recording = Recording(path)
+    with Client(transport=recording.replay) as client:
+        assert program(client) == then
+    recording.assert_done()
+    assert then[0][1][0] == "echo: two and more"
+
+
+def test_each_process_is_a_life(tmp_path):
+    """Restarts of one client have its name in common; another client's lives are its own."""
+    path = write(
+        tmp_path / "x.jsonl",
+        {"dir": "head", "format": 1},
+        line("argv", ["claude", "--one"], "abc-1", client="first"),
+        line("in", {"type": "a"}, "abc-1"),
+        line("argv", ["claude"], "xyz-1", client="second"),
+        line("out", {"type": "b"}, "xyz-1", t=1.5),
+        line("exit", -9, "abc-1"),
+        line("argv", ["claude", "--resume"], "abc-2", client="first"),
+        {"dir": "out", "t": 2, "run": "abc-2", "raw": "no message"},
+        line("exit", None, "abc-2"),
+    )
+    first, second, third = Recording(path).lives
+    assert [life.run for life in (first, second, third)] == ["abc-1", "xyz-1", "abc-2"]
+    assert [life.argv for life in (first, second, third)] == [
+        ["claude", "--one"],
+        ["claude"],
+        ["claude", "--resume"],
+    ]
+    assert [life.goes_on for life in (first, second, third)] == [True, False, False]
+    assert [(life.exited, life.exit_code) for life in (first, second, third)] == [
+        (True, -9),
+        (False, None),
+        (True, None),
+    ]
+    assert [(each.is_heard, each.message, each.number) for each in first.lines] == [
+        (True, {"type": "a"}, 3)
+    ]
+    assert second.lines[0].seconds == 1.5
+    assert (third.lines[0].message, third.lines[0].raw) == (None, "no message")
+    (only,) = Recording(path, client="second").lives
+    assert only.run == "xyz-1"
+
+
+def test_lines_that_name_no_process(tmp_path):
+    """A recording that was shortened begins a life with each greeting, or each start."""
+    plain = [{"dir": each["dir"], "msg": each["msg"]} for each in greeted()]
+    path = write(tmp_path / "x.jsonl", {"dir": "book", "msg": []}, *plain, *plain)
+    assert [len(life.lines) for life in Recording(path).lives] == [2, 2]
+    start = {"dir": "argv", "msg": ["claude"]}
+    path = write(tmp_path / "y.jsonl", start, *plain, start, *plain, {"dir": "exit", "msg": 3})
+    lives = Recording(path).lives
+    assert [len(life.lines) for life in lives] == [2, 2]
+    assert [life.exit_code for life in lives] == [None, 3]
+
+
+def test_half_a_line_is_no_line(tmp_path):
+    """A program that was killed leaves one; the rest is played."""
+    path = one_answer(tmp_path / "x.jsonl")
+    path.write_text('{"dir":"out","t":1,"ru\n' + path.read_text() + "[1]\n" + '{"dir": 1}\n{"di')
+    assert len(Recording(path).lives[0].lines) == 6
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (None, "there is no recording"),
+        ("", "nothing to replay"),
+        ("hello\n", "nothing to replay"),
+        ('{"dir":"head","format":2}\n', "later release"),
+        (b"\xff\xfe", "cannot be read"),
+    ],
+)
+def test_what_is_no_recording_is_refused(tmp_path, text, words):
+    """The error says what is wrong with the file and what to do."""
+    path = tmp_path / "x.jsonl"
+    if isinstance(text, bytes):
+        path.write_bytes(text)
+    elif text is not None:
+        path.write_text(text)
+    with pytest.raises(UsageError, match=words):
+        Recording(path)
+
+
+def test_a_client_that_did_not_record_is_refused(tmp_path):
+    """The error names those that did."""
+    path = one_answer(tmp_path / "x.jsonl")
+    with pytest.raises(UsageError, match="no client 'other', but: first"):
+        Recording(path, client="other")
+
+
+@pytest.mark.parametrize("settings", [{"speed": 0}, {"speed": -1}, {"patience": 0}])
+def test_settings_are_checked(tmp_path, settings):
+    """A pause cannot take less than no time."""
+    path = one_answer(tmp_path / "x.jsonl")
+    with pytest.raises(UsageError, match=next(iter(settings))):
+        Recording(path, **settings)
+
+
+def test_one_start_too_many(tmp_path):
+    """A program that starts more CLIs than it did is told so."""
+    recording = Recording(one_answer(tmp_path / "x.jsonl"))
+    recording.replay()
+    with pytest.raises(ReplayDifference, match=r"more often.*1 times then"):
+        recording.replay()
+
+
+def test_one_start_too_few(tmp_path):
+    """A program that never starts the second CLI has not done what it did."""
+    path = write(
+        tmp_path / "x.jsonl",
+        *greeted("abc-1"),
+        line("exit", 0, "abc-1"),
+        *greeted("xyz-1"),
+    )
+    recording = Recording(path)
+    with Client(transport=recording.replay) as client:
+        client.start(PATIENCE)
+    with pytest.raises(ReplayDifference, match="2 times when this was recorded, and 1 times now"):
+        recording.assert_done()
+
+
+def test_a_question_that_is_not_asked_any_more(tmp_path):
+    """A program that ends earlier than it did is told at what."""
+    recording = Recording(one_answer(tmp_path / "x.jsonl"))
+    with Client(transport=recording.replay) as client:
+        client.start(PATIENCE)
+    with pytest.raises(ReplayDifference, match=r"(?s)line 4.*ended before that.*-.*content: hi"):
+        recording.assert_done()
+
+
+def test_hanging_up(tmp_path):
+    """A test can end the CLI where it was killed then; with nothing playing it cannot."""
+    path = write(
+        tmp_path / "x.jsonl",
+        *greeted("abc-1"),
+        question("one", "then-1", "abc-1"),
+        *answer("first", "then-1", "abc-1"),
+        *greeted("abc-2"),
+        question("two", "then-2", "abc-2"),
+        *answer("second", "then-2", "abc-2"),
+    )
+    recording = Recording(path)
+    with pytest.raises(UsageError, match="nothing plays"):
+        recording.hang_up()
+    closed = threading.Event()
+    with Client(transport=recording.replay) as client:
+        assert client.ask("one", timeout=PATIENCE) == "first"
+        client.on_close(lambda event: closed.set())
+        recording.hang_up()
+        until(lambda: client.state == "crashed")
+        assert client.ask("two", timeout=PATIENCE) == "second"
+    assert closed.is_set()
+    recording.assert_done()
+
+
+def test_its_name_is_its_file(tmp_path):
+    """A path of any kind is taken."""
+    path = one_answer(tmp_path / "x.jsonl")
+    assert repr(Recording(str(path))) == f"Recording({str(path)!r})"
+    assert json.loads(path.read_text().splitlines()[0])["dir"] == "argv"

@@ -1,0 +1,398 @@
+"""
+Many prompts: ``claude_sync.map`` asks them all, on several CLIs at once.
+
+::
+
+    prompts -> map() -> [Batch] -> items
+
+A :class:`Batch` is an iterator. Nothing is started before the first item is asked for, and
+nothing is kept of what was given out, so a batch of a million needs as much memory as one
+of a hundred. What drives it is ``runtime/batching.py``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from concurrent.futures import Executor, Future
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional
+
+from .batches.checkpoints import Checkpoint
+from .batches.items import Item, Outcome, Task
+from .batches.prompts import check_prompts, length_of, tasks_of
+from .batches.work import Settings, attempt, attempt_in_worker, make_pool
+from .client import form_of, handlers_among, seconds
+from .errors import UsageError
+from .options import Options, options_from
+from .pool import Pool, check_count, refuse_conversations
+from .runtime.batching import Run
+from .runtime.crews import Crew
+from .runtime.engine import new_uuid
+
+if TYPE_CHECKING:
+    from .batches.progress import Progress
+
+__all__ = ["Batch", "Item", "map"]
+
+# The last so many failed items are kept for Batch.errors.
+ERRORS_KEPT = 1000
+# How long the end of a batch may take.
+CLOSING_TIME = 10.0
+
+
+class Batch:
+    """
+    The items of :func:`map`, as they are finished; made by it.
+
+    Iterate over it, once. ``with`` ends it when the block is left early.
+
+    Attributes:
+        total: How many prompts there are; None where nobody can know beforehand.
+        errors: The items that failed, of those given out; the first 1000 of them.
+
+    """
+
+    def __init__(
+        self,
+        prompts: Iterable[Any],
+        settings: Settings,
+        *,
+        executor: Optional[Executor],
+        handlers: Dict[str, Any],
+        retries: int,
+        retry_effects: bool,
+        budget_usd: Optional[float],
+        checkpoint: Any,
+        ordered: bool,
+        progress: Optional[Progress],
+        on_item: Optional[Callable[[Item], object]],
+    ) -> None:
+        self.total = length_of(prompts)
+        self.errors: List[Item] = []
+        self._prompts = prompts
+        self._settings = settings
+        self._executor = executor
+        self._handlers = handlers
+        self._retries = retries
+        self._retry_effects = retry_effects
+        self._budget = budget_usd
+        self._path = checkpoint
+        self._ordered = ordered
+        self._progress = progress
+        self._on_item = on_item
+        returns = settings.options.returns
+        self._form = None if returns is None else form_of(returns)
+        self._pool: Optional[Pool] = None
+        self._run: Optional[Run] = None
+        self._given = 0
+        self._is_stopped = self._is_cancelled = False
+        self._iterator = self._items()
+
+    # Taking items.
+
+    def __iter__(self) -> Iterator[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        item: Item = next(self._iterator)
+        return item
+
+    def results(self) -> List[Item]:
+        """
+        All items, in the order of the prompts.
+
+        Waits for all of them. Of a batch with a checkpoint also those that were given out
+        before.
+        """
+        if self._given and self._path is None:
+            raise UsageError(
+                "some items were taken from this batch already, and it keeps none. Call results() "
+                "instead of iterating, or pass checkpoint=..., which keeps them."
+            )
+        if self._given:
+            for _ in self:
+                pass
+            return self._from_checkpoint()
+        return sorted(self, key=lambda item: item.index)
+
+    def to_jsonl(self, path: Any) -> int:
+        """Write the items into a file, one JSON object a line, as they come; how many."""
+        count = 0
+        with open(path, "w", encoding="utf-8") as file:
+            for item in self._all_or_rest():
+                file.write(json.dumps(item.as_json(), ensure_ascii=False) + "\n")
+                count += 1
+        return count
+
+    def to_pandas(self) -> Any:
+        """
+        A DataFrame with a row for each item, in the order of the prompts.
+
+        The rows have the labels of the column that the prompts came from, if they did. Fields
+        of typed answers have columns of their own. Needs pandas.
+        """
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError:
+            raise UsageError("to_pandas() needs pandas. Install it: pip install pandas.") from None
+        items = self.results()
+        rows = [row_of(item) for item in items]
+        has_labels = bool(items) and all(item.id is not None for item in items)
+        index = [item.id for item in items] if has_labels else None
+        return pandas.DataFrame(rows, index=index)
+
+    # What is known.
+
+    @property
+    def done(self) -> int:
+        """How many prompts are finished, failed ones and those of earlier runs included."""
+        return 0 if self._run is None else self._run.done
+
+    @property
+    def failed(self) -> int:
+        """How many have failed."""
+        return 0 if self._run is None else self._run.failed
+
+    @property
+    def cost_usd(self) -> float:
+        """What it has cost so far: failed attempts and earlier runs included."""
+        return 0.0 if self._run is None else self._run.cost_usd
+
+    def __repr__(self) -> str:
+        total = "?" if self.total is None else self.total
+        return f"<Batch {self.done} of {total} done, {self.failed} failed, {self.cost_usd:.4f} USD>"
+
+    # Ending it.
+
+    def stop(self) -> None:
+        """Send nothing more. What is being answered is finished, and still comes."""
+        self._is_stopped = True
+        if self._run is not None:
+            self._run.stop()
+
+    def cancel(self) -> None:
+        """
+        Stop now: what is being answered is interrupted, and comes as failed.
+
+        From any thread; the loop over the items ends soon after.
+        """
+        self._is_stopped = self._is_cancelled = True
+        if self._run is not None:
+            self._run.cancel()
+        if self._pool is not None:
+            self._pool.close(CLOSING_TIME)
+
+    def close(self) -> None:
+        """End it without waiting for the rest. Twice is harmless."""
+        if self._iterator.gi_running:  # on_item calls this, or another thread
+            self.cancel()
+        else:
+            self._iterator.close()
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    # How.
+
+    def _items(self) -> Any:
+        checkpoint = None
+        if self._path is not None:
+            checkpoint = Checkpoint(self._path, None if self._form is None else self._form.schema)
+        crew = None
+        try:
+            crew, run = self._begin(checkpoint)
+            if self._progress is not None:
+                self._progress.begin(self)
+            for item in run.items():
+                self._note(item)
+                yield item
+        finally:
+            if self._run is not None:
+                self._run.end()
+            if self._pool is not None:
+                self._pool.close(CLOSING_TIME)
+            if crew is not None:
+                crew.close(CLOSING_TIME)
+            if checkpoint is not None:
+                checkpoint.close()
+            if self._progress is not None:
+                self._progress.end()
+
+    def _begin(self, checkpoint: Optional[Checkpoint]) -> Any:
+        run_id = new_uuid()
+        can_be_read_twice = iter(self._prompts) is not self._prompts
+        if checkpoint is not None and checkpoint.finished and can_be_read_twice:
+            checkpoint.check(tasks_of(self._prompts, run_id))  # before anything is sent
+        crew = None
+        if self._executor is None:
+            crew = Crew(f"batch-{run_id[:8]}")
+        pools: List[Pool] = []
+        run = self._run = Run(
+            tasks_of(self._prompts, run_id),
+            submitter(self._settings, self._executor, crew, pools),
+            workers=self._settings.workers,
+            retries=self._retries,
+            retry_effects=self._retry_effects,
+            budget_usd=self._budget,
+            ordered=self._ordered,
+            checkpoint=checkpoint,
+            form=self._form,
+        )
+        if crew is not None:
+            self._pool = make_pool(self._settings, self._handlers, run.slow_down)
+            pools.append(self._pool)
+        if self._is_stopped:
+            run.stop()
+        return crew, run
+
+    def _note(self, item: Item) -> None:
+        self._given += 1
+        if item.error is not None and len(self.errors) < ERRORS_KEPT:
+            self.errors.append(item)
+        if self._progress is not None:
+            self._progress.tell()
+        if self._on_item is not None:
+            self._on_item(item)
+
+    def _all_or_rest(self) -> Iterable[Item]:
+        return self.results() if self._given else self
+
+    def _from_checkpoint(self) -> List[Item]:
+        """All items again: finished ones from the file, the others as they were given out."""
+        failed = {item.index: item for item in self.errors}
+        schema = None if self._form is None else self._form.schema
+        checkpoint = Checkpoint(self._path, schema)
+        try:
+            items = []
+            for task in tasks_of(self._prompts, ""):
+                if checkpoint.is_finished(task):
+                    items.append(checkpoint.restore(task, self._form))
+                elif task.index in failed:
+                    items.append(failed[task.index])
+            return items
+        finally:
+            checkpoint.close()
+
+
+def map(
+    prompts: Iterable[Any],
+    *,
+    workers: int = 4,
+    executor: Optional[Executor] = None,
+    returns: Any = None,
+    budget_usd: Optional[float] = None,
+    retries: int = 2,
+    timeout: Optional[float] = None,
+    idle_timeout: Optional[float] = None,
+    checkpoint: Any = None,
+    ordered: bool = True,
+    progress: bool = False,
+    on_item: Optional[Callable[[Item], object]] = None,
+    options: Optional[Options] = None,
+    **overrides: Any,
+) -> Batch:
+    """
+    Ask many prompts, several at once, each in a conversation of its own::
+
+        for item in claude_sync.map(prompts, workers=8, checkpoint="run.jsonl"):
+            print(item.index, item.answer or item.error)
+
+    Args:
+        prompts: Texts, or dicts ``{"prompt": ..., "attach": ..., "id": ...}``, or the column
+            of a pandas table; read as they are needed.
+        workers: How many are asked at once.
+        executor: Where: any ``concurrent.futures.Executor``; threads of its own by default.
+        returns: The form of ``item.data``: a dataclass, TypedDict, Pydantic model or schema.
+        budget_usd: Nothing is sent once so much is spent, earlier runs included.
+        retries: How often a prompt is tried again after an overload, a used-up limit or a
+            crash; never after tools were used, unless ``retry_effects=True``.
+        timeout, idle_timeout: Of each attempt, in seconds, as for ``Client.ask``.
+        checkpoint: A file that keeps what is finished; the same call goes on from there.
+        ordered: False gives items as they are finished.
+        progress: Whether to show a bar, on a terminal or in a notebook.
+        on_item: Called with each item before it is given out.
+        options, overrides: The settings of the clients, as for ``Client``.
+
+    """
+    check_prompts(prompts)
+    check_count("workers", workers)
+    overrides["retries"] = retries  # checked as those of a client are
+    if budget_usd is not None:
+        overrides["budget_usd"] = budget_usd
+    if returns is not None:
+        overrides["returns"] = returns
+    if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
+        raise UsageError(f"checkpoint is the path of a file, not {checkpoint!r}.")
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise UsageError(
+            f"executor is a concurrent.futures.Executor, not {type(executor).__name__}. A Dask "
+            "client gives one: client.get_executor()."
+        )
+    handlers = handlers_among(overrides)
+    settings = options_from(options, overrides)
+    refuse_conversations(settings)
+    if executor is not None and handlers:
+        raise UsageError(
+            f"{next(iter(handlers))}= cannot be called from another process. Leave it out, or "
+            "leave executor= out."
+        )
+    if settings.returns is not None:
+        form_of(settings.returns)  # refused now, if it is none
+    # Tries are counted by the batch, and each is a conversation of its own.
+    own = settings.replace(budget_usd=None, retries=0, retry_effects=False, on_crash="raise")
+    return Batch(
+        prompts,
+        Settings(
+            own, workers, seconds("timeout", timeout), seconds("idle_timeout", idle_timeout)
+        ).with_key(),
+        executor=executor,
+        handlers=handlers,
+        retries=settings.retries,
+        retry_effects=settings.retry_effects,
+        budget_usd=settings.budget_usd,
+        checkpoint=checkpoint,
+        ordered=ordered,
+        progress=shown_progress() if progress else None,
+        on_item=on_item,
+    )
+
+
+def submitter(
+    settings: Settings, executor: Optional[Executor], crew: Optional[Crew], pools: List[Pool]
+) -> Callable[[Task], Future[Outcome]]:
+    """
+    What has a worker make an attempt, with the only pool in *pools* if it is a thread of ours.
+
+    It does not know the batch: what is being answered must not keep a forgotten one alive.
+    """
+
+    def submit(task: Task) -> Future[Outcome]:
+        if crew is not None:
+            return crew.submit(attempt, pools[0], settings, task)
+        assert executor is not None
+        return executor.submit(attempt_in_worker, settings, task)
+
+    return submit
+
+
+def shown_progress() -> Progress:
+    """The bar that fits where the program runs."""
+    from .batches.progress import progress_for
+
+    return progress_for()
+
+
+def row_of(item: Item) -> Dict[str, Any]:
+    """A row of a table."""
+    row: Dict[str, Any] = {"prompt": item.prompt}
+    row["answer"] = None if item.answer is None else item.answer.text
+    told = item.as_json().get("data")
+    if isinstance(told, dict):
+        row.update({key: value for key, value in told.items() if key not in row})
+    row["error"] = None if item.error is None else f"{type(item.error).__name__}: {item.error}"
+    row.update(cost_usd=item.cost_usd, attempts=item.attempts, seconds=item.seconds)
+    return row

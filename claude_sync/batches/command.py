@@ -1,0 +1,232 @@
+"""
+``claude-sync batch``: the prompts of a file, each with its answer in another.
+
+Decisions taken here and nowhere else:
+
+* While it runs, finished answers are in ``OUTPUT.checkpoint``; the same command goes on from
+  there. ``OUTPUT`` itself is complete whenever it exists: in the order of the input, written
+  beside it and put in its place at the end.
+* Ctrl-C once: what is being answered is finished. Twice: stop now.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any, Dict, Iterator, Optional
+
+from ..errors import UsageError
+
+__all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
+
+DESCRIPTION = """\
+Ask every prompt of a file, several at once, each in a conversation of its own. Run again,
+the same command goes on where it was stopped: what was answered is not asked again.
+"""
+
+EPILOG = """\
+examples:
+  claude-sync batch prompts.jsonl -o answers.jsonl
+  claude-sync batch reviews.csv -o labels.jsonl --template "Is this kind? {text}" --workers 8
+  claude-sync batch reviews.csv -o labels.jsonl --column text --returns schema.json --budget 5
+
+INPUT is a .csv or .tsv file with a head, or JSON lines: objects with "prompt" and, if wanted,
+"id" and "attach", or plain strings. OUTPUT has one JSON object a line, in the same order:
+index, id, prompt, answer, data, error, cost_usd, attempts, seconds.
+
+Ctrl-C once finishes what is being answered; twice stops now. Both can be continued.
+
+exit codes:
+  0    every prompt was answered
+  1    some were not; stderr and the output tell why, and the same command tries them again
+  2    the command line, or the input, was wrong
+  130  interrupted by Ctrl-C
+"""
+
+OK, FAILED, INTERRUPTED = 0, 1, 130
+# Of the prompts that failed, so many are told.
+TOLD_FAILURES = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What can be said on the command line, --cli and --offline excepted."""
+    parser.add_argument("input", metavar="INPUT", help="prompts: .csv, .tsv or JSON lines")
+    parser.add_argument(
+        "-o", "--output", metavar="OUTPUT", required=True, help="answers, as JSON lines"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--column", help="the column, or key, with the prompt (default: prompt)")
+    which.add_argument("--template", help='the prompt made of columns: "Summarise: {text}"')
+    parser.add_argument(
+        "--workers", metavar="N", type=positive, default=4, help="how many at once (default: 4)"
+    )
+    parser.add_argument(
+        "--returns", metavar="FILE", help="a JSON Schema: the form of every answer's data"
+    )
+    parser.add_argument(
+        "--budget", metavar="USD", type=amount, help="ask nothing more once so much is spent"
+    )
+    parser.add_argument(
+        "--retries", metavar="N", type=number, default=2, help="after overloads (default: 2)"
+    )
+    parser.add_argument(
+        "--timeout", metavar="SECONDS", type=amount, help="for each prompt (default: none)"
+    )
+    parser.add_argument("--model", help="alias (sonnet) or full name of the model")
+    parser.add_argument("--cwd", metavar="FOLDER", help="the folder Claude works in")
+    parser.add_argument(
+        "--restart", action="store_true", help="forget what was answered before, and ask it all"
+    )
+
+
+def run(arguments: argparse.Namespace, cli: Any = None) -> int:
+    """Do what *arguments* say; the exit code."""
+    from ..batch import map as ask_all
+    from .tables import Table
+
+    prompts = Table(arguments.input, arguments.column, arguments.template)
+    checkpoint = arguments.output + ".checkpoint"
+    check_output(arguments.input, arguments.output)
+    returns = None if arguments.returns is None else schema_in(arguments.returns)
+    if arguments.restart:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(checkpoint)
+    batch = ask_all(
+        prompts,
+        workers=arguments.workers,
+        returns=returns,
+        budget_usd=arguments.budget,
+        retries=arguments.retries,
+        timeout=arguments.timeout,
+        checkpoint=checkpoint,
+        progress=True,
+        model=arguments.model,
+        cwd=arguments.cwd,
+        cli=cli,
+    )
+    begun = time.monotonic()
+    counts: Dict[str, int] = {"restored": 0}
+    with interruptible(batch) as presses, batch:
+        written = write_answers(batch, arguments.output, counts)
+    tell(summary(batch, counts["restored"], written, time.monotonic() - begun, arguments.output))
+    if presses:
+        tell("interrupted; the same command goes on from here")
+        return INTERRUPTED
+    return FAILED if batch.failed else OK
+
+
+def write_answers(batch: Any, output: str, counts: Dict[str, int]) -> int:
+    """Write every item, in order; how many."""
+    temporary = output + ".part"
+    written = 0
+    try:
+        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+            for item in batch:
+                counts["restored"] += item.restored
+                file.write(json.dumps(item.as_json(), ensure_ascii=False) + "\n")
+                written += 1
+        os.replace(temporary, output)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)  # what was finished is in the checkpoint
+        raise
+    return written
+
+
+@contextlib.contextmanager
+def interruptible(batch: Any) -> Iterator[list]:  # type: ignore[type-arg]
+    """Ctrl-C stops *batch* gently the first time; the list has one entry for each time."""
+    presses: list = []  # type: ignore[type-arg]
+    if threading.current_thread() is not threading.main_thread():
+        yield presses
+        return
+
+    def pressed(*_: object) -> None:
+        presses.append(True)
+        if len(presses) > 1:
+            raise KeyboardInterrupt
+        batch.stop()
+        tell("finishing what is being answered; Ctrl-C again stops now")
+
+    before = signal.signal(signal.SIGINT, pressed)
+    try:
+        yield presses
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def summary(batch: Any, restored: int, written: int, seconds: float, output: str) -> str:
+    """What is said at the end."""
+    lines = []
+    for item in batch.errors[:TOLD_FAILURES]:
+        name = item.index if item.id is None else f"{item.index} ({item.id})"
+        reason = str(item.error).partition("\n")[0]
+        lines.append(f"prompt {name} failed: {type(item.error).__name__}: {reason}")
+    if batch.failed > TOLD_FAILURES:
+        lines.append(f"and {batch.failed - TOLD_FAILURES} more; see {output}")
+    before = f" ({restored} of them before)" if restored else ""
+    lines.append(
+        f"{written - batch.failed} of {batch.total} answered{before}, {batch.failed} failed, "
+        f"{batch.cost_usd:.4f} USD, {seconds:.0f} s: {output}"
+    )
+    return "\n".join(lines)
+
+
+def check_output(source: str, output: str) -> None:
+    """Refuse to write over the input, or into nowhere."""
+    if os.path.realpath(source) == os.path.realpath(output):
+        raise UsageError("INPUT and OUTPUT are the same file. Name another output.")
+    folder = os.path.dirname(os.path.abspath(output))
+    if not os.path.isdir(folder):
+        raise UsageError(f"there is no folder {folder} for the output. Make it first.")
+
+
+def schema_in(path: str) -> Any:
+    """The JSON Schema in a file."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            schema = json.load(file)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}. Check its name.") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is no JSON: {error}. Write a JSON Schema.") from None
+    if not isinstance(schema, dict):
+        raise UsageError(f"{path} is no JSON Schema, which is an object.")
+    return schema
+
+
+def tell(text: str) -> None:
+    """Say something on stderr."""
+    for line in text.splitlines():
+        sys.stderr.write(f"claude-sync: {line}\n")
+    sys.stderr.flush()
+
+
+def number(word: str) -> int:
+    """A number, zero or more."""
+    if not word.isdigit():
+        raise argparse.ArgumentTypeError(f"{word!r} is no number")
+    return int(word)
+
+
+def positive(word: str) -> int:
+    """A number above zero."""
+    if not word.isdigit() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is no number above 0")
+    return int(word)
+
+
+def amount(word: str) -> float:
+    """An amount above zero."""
+    value: Optional[float] = None
+    with contextlib.suppress(ValueError):
+        value = float(word)
+    if value is None or not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{word!r} is no number above 0")
+    return value

@@ -1,0 +1,235 @@
+"""What keeps clients ready: in order, never too many, and with an end."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from claude_sync import CliDidNotStart, Client, ClientClosed
+from claude_sync.runtime.pooling import Keeper
+from claude_sync.runtime.waiting import Deadline
+from claude_sync.testing import ScriptedCli
+from claude_sync.testing.offline import echo
+
+PATIENCE = 30.0
+
+
+class Starts:
+    """Makes clients; counts how many are alive at once."""
+
+    def __init__(self, fail=()):
+        self.lock = threading.Lock()
+        self.made = self.alive = self.most = 0
+        self.fail = list(fail)
+        self.lives = []
+
+    def make(self):
+        """The next client, or the next failure."""
+        with self.lock:
+            self.made += 1
+            if self.fail:
+                raise self.fail.pop(0)
+            self.alive += 1
+            self.most = max(self.most, self.alive)
+            self.lives.append(ScriptedCli(echo))
+            life = self.lives[-1]
+        return Client(transport=lambda: life, on_close=self.closed)
+
+    def closed(self, _):
+        """One has ended."""
+        with self.lock:
+            self.alive -= 1
+
+
+@pytest.fixture
+def keeper_of():
+    """Keepers that are closed with the test."""
+    keepers = []
+
+    def make(starts, size=2, most_turns=None, ahead=False):
+        keepers.append(Keeper(starts.make, size, most_turns, ahead, f"keeper-{len(keepers)}"))
+        return keepers[-1]
+
+    yield make
+    for keeper in keepers:
+        keeper.close(PATIENCE)
+
+
+def take(keeper):
+    """A client, at once or in a while."""
+    member = keeper.take(Deadline(PATIENCE))
+    assert member is not None
+    return member
+
+
+def wait_until(condition):
+    """Wait for something that nothing announces."""
+    for _ in range(6000):
+        if condition():
+            return
+        threading.Event().wait(0.005)
+    raise AssertionError("waited in vain")
+
+
+def test_clients_are_started_when_they_are_needed(keeper_of):
+    """Without ahead, no more than are asked for."""
+    starts = Starts()
+    keeper = keeper_of(starts, size=3)
+    keeper.open()
+    assert starts.made == 0
+    take(keeper)
+    assert starts.made == 1
+
+
+def test_clients_are_started_ahead(keeper_of):
+    """All of them, so that nobody waits."""
+    starts = Starts()
+    keeper = keeper_of(starts, size=3, ahead=True)
+    keeper.open()
+    wait_until(lambda: keeper.count("idle") == 3)
+    assert starts.made == 3
+
+
+def test_there_are_never_too_many(keeper_of):
+    """Not even while one ends and the next one starts."""
+    starts = Starts()
+    keeper = keeper_of(starts, size=2, most_turns=1, ahead=True)
+
+    def use():
+        for _ in range(6):
+            keeper.give_back(take(keeper), reusable=True)
+
+    threads = [threading.Thread(target=use, daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert starts.most == 2
+    assert starts.made >= 24
+
+
+def test_a_spare_is_started_where_clients_are_used_once(keeper_of):
+    """While one works, the next one starts."""
+    starts = Starts()
+    keeper = keeper_of(starts, size=2, most_turns=1)
+    keeper.give_back(take(keeper), reusable=True)
+    take(keeper)
+    wait_until(lambda: keeper.count("idle") == 1)
+    assert keeper.count() == 2
+
+
+def test_whoever_comes_first_is_served_first(keeper_of):
+    """In the order of asking."""
+    keeper = keeper_of(Starts(), size=1)
+    member = take(keeper)
+    served = []
+
+    def want(name):
+        mine = take(keeper)
+        served.append(name)
+        keeper.give_back(mine, reusable=True)
+
+    threads = []
+    for name in "abc":
+        threads.append(threading.Thread(target=want, args=(name,), daemon=True))
+        threads[-1].start()
+        wait_until(lambda: len(keeper._waiting) == len(threads))
+    keeper.give_back(member, reusable=True)
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert served == ["a", "b", "c"]
+
+
+def test_a_failed_start_is_told_to_one_who_waits(keeper_of):
+    """The next one gets another try."""
+    starts = Starts(fail=[CliDidNotStart("no")])
+    keeper = keeper_of(starts, size=1)
+    with pytest.raises(CliDidNotStart):
+        take(keeper)
+    assert take(keeper).client.state == "idle"
+
+
+def test_a_failed_start_is_not_repeated_while_nobody_waits(keeper_of, caplog):
+    """It is logged, and tried again when somebody asks."""
+    starts = Starts(fail=[CliDidNotStart("no")] * 2)
+    keeper = keeper_of(starts, size=2, ahead=True)
+    keeper.open()
+    wait_until(lambda: len(caplog.records) == 2)
+    assert "could not be started" in caplog.text
+    assert starts.made == 2
+    assert take(keeper).client.state == "idle"
+
+
+def test_while_starts_fail_no_more_are_tried_than_are_wanted(keeper_of, caplog):
+    """One for each that waits, although all were to be started ahead."""
+    starts = Starts(fail=[CliDidNotStart("no")] * 9)
+    keeper = keeper_of(starts, size=3, ahead=True)
+    keeper.open()
+    wait_until(lambda: len(caplog.records) == 3)
+    with pytest.raises(CliDidNotStart):
+        take(keeper)
+    assert starts.made == 4
+
+
+def test_a_client_that_died_is_not_handed_out(keeper_of):
+    """One whose CLI ended while it was idle is replaced before anybody sees it."""
+    starts = Starts()
+    keeper = keeper_of(starts, size=1)
+    member = take(keeper)
+    keeper.give_back(member, reusable=True)
+    wait_until(lambda: keeper.count("idle") == 1)
+    starts.lives[0].hang_up(1)
+    wait_until(lambda: member.client.state == "crashed")
+    another = take(keeper)
+    assert another is not member
+    assert another.client.state == "idle"
+    assert starts.made == 2
+
+
+def test_the_time_to_wait_has_an_end(keeper_of):
+    """And whoever gave up is not served later."""
+    keeper = keeper_of(Starts(), size=1)
+    member = take(keeper)
+    assert keeper.take(Deadline(0.01)) is None
+    assert not keeper._waiting
+    keeper.give_back(member, reusable=True)
+    assert take(keeper) is member
+
+
+def test_closing_wakes_whoever_waits(keeper_of):
+    """And ends what was lent."""
+    keeper = keeper_of(Starts(), size=1)
+    member = take(keeper)
+    errors = []
+
+    def want():
+        try:
+            keeper.take(Deadline(PATIENCE))
+        except ClientClosed as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=want, daemon=True)
+    thread.start()
+    wait_until(lambda: keeper._waiting)
+    keeper.close(PATIENCE)
+    thread.join(PATIENCE)
+    assert len(errors) == 1
+    assert member.client.state == "closed"
+    keeper.give_back(member, reusable=True)  # late, and harmless
+    assert keeper.count() == 0
+
+
+def test_closing_while_one_starts(keeper_of):
+    """It is not handed out, and not left behind."""
+    gate = threading.Event()
+
+    def silent(cli):
+        gate.wait(PATIENCE)
+
+    keeper = Keeper(lambda: Client(transport=lambda: ScriptedCli(silent)), 1, None, True, "k")
+    keeper.open()
+    wait_until(lambda: any(each._client is not None for each in keeper._members))
+    gate.set()
+    keeper.close(PATIENCE)
+    assert keeper.count() == 0

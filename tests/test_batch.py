@@ -1,0 +1,263 @@
+"""claude_sync.map: many prompts on several CLIs, each with its own answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+import pickle
+import threading
+
+import batch_scripts
+import pytest
+from batch_executors import PATIENCE, InlineExecutor, answered, needed
+
+import claude_sync
+from claude_sync import AskTimeout, CliNotFound, Item, Options, TurnInterrupted, UsageError
+from claude_sync.batches.items import Outcome
+from claude_sync.testing import StandIn
+
+
+def echo(**settings):
+    """The options of CLIs that echo."""
+    return {"cli": StandIn(**settings).command}
+
+
+@dataclasses.dataclass
+class Label:
+    """What each answer is."""
+
+    word: str
+
+
+@pytest.mark.parametrize("style", ["new", "old"])
+def test_each_prompt_gets_its_own_answer(style):
+    """On threads, with more prompts than workers, in order."""
+    batch = claude_sync.map(
+        (f"prompt {number}" for number in range(20)), workers=3, **echo(style=style, cost=0.25)
+    )
+    items = list(batch)
+    assert [item.answer for item in items] == [f"echo: prompt {number}" for number in range(20)]
+    assert [item.index for item in items] == list(range(20))
+    assert {item.cost_usd for item in items} == {0.25}
+    assert {item.attempts for item in items} == {1}
+    assert batch.cost_usd == 5.0
+    assert batch.total is None
+
+
+def test_nothing_is_started_before_somebody_looks():
+    """A batch that nobody iterates over costs nothing, and needs no end."""
+    batch = claude_sync.map(["a"], cli="/nowhere/claude")
+    assert batch.done == batch.failed == batch.cost_usd == 0
+    assert repr(batch) == "<Batch 0 of 1 done, 0 failed, 0.0000 USD>"
+
+
+def test_a_cli_that_is_missing_is_told_by_each_item():
+    """And is not looked for a thousand times."""
+    batch = claude_sync.map(["a"] * 30, workers=2, cli="/nowhere/claude")
+    items = batch.results()
+    assert len(items) == 30
+    assert all(isinstance(item.error, CliNotFound) for item in items)
+    assert {item.attempts for item in items} == {0}
+
+
+def test_typed_answers():
+    """returns= is the form of every answer."""
+    items = claude_sync.map(["a", "b"], returns=Label, workers=1, **echo()).results()
+    assert [item.data for item in items] == [Label("echo"), Label("echo")]
+
+
+def test_a_timeout_is_that_of_one_prompt():
+    """The others go on."""
+    prompts = ["a", "[[sleep 60]] b", "c"]
+    items = claude_sync.map(prompts, workers=2, timeout=1.0, **echo()).results()
+    assert [item.ok for item in items] == [True, False, True]
+    assert isinstance(items[1].error, AskTimeout)
+
+
+def test_a_crash_is_met_by_another_process(tmp_path):
+    """The prompt is asked again in a fresh conversation."""
+    cli = StandIn(batch_scripts.dies_at_first, folder=str(tmp_path)).command
+    items = claude_sync.map(["a", "b", "c"], workers=1, cli=cli).results()
+    assert [item.answer for item in items] == ["ok a", "ok b", "ok c"]
+    assert sum(item.attempts for item in items) == 4
+
+
+def test_cancel_from_another_thread_interrupts_what_runs():
+    """The loop ends soon, with what was being answered as failed."""
+    started = threading.Event()
+    batch = claude_sync.map(
+        ["[[pace 0.3]]" + " word" * 200] * 10,
+        workers=2,
+        on_text=lambda text: started.set(),
+        **echo(),
+    )
+
+    def cancel():
+        started.wait(PATIENCE)
+        batch.cancel()
+
+    thread = threading.Thread(target=cancel, daemon=True)
+    thread.start()
+    items = list(batch)
+    thread.join(PATIENCE)
+    assert 1 <= len(items) <= 2
+    assert all(isinstance(item.error, TurnInterrupted) for item in items)
+
+
+def test_leaving_the_block_ends_everything():
+    """The CLIs are closed, whatever they were doing."""
+    with claude_sync.map(["a", *["[[sleep 60]] b"] * 5], workers=2, **echo()) as batch:
+        assert next(batch).answer == "echo: a"
+    assert list(batch) == []
+    assert batch._pool.state == "closed"
+
+
+def test_a_batch_that_is_forgotten_is_ended():
+    """Nothing outlives it."""
+    batch = claude_sync.map(["a", *["[[sleep 60]] b"] * 5], workers=2, **echo())
+    assert next(batch).answer == "echo: a"
+    pool = batch._pool
+    del batch
+    gc.collect()
+    assert pool.state == "closed"
+
+
+def test_close_from_on_item_stops_it():
+    """A handler that has seen enough."""
+    batch = claude_sync.map(
+        (str(number) for number in range(1000)), on_item=lambda item: batch.close(), **echo()
+    )
+    assert len(list(batch)) < 20
+
+
+def test_on_item_sees_each_item_first():
+    """In the program's thread, before it is given out."""
+    seen = []
+    batch = claude_sync.map(["a", "b"], executor=InlineExecutor(), on_item=seen.append)
+    for count, item in enumerate(batch, 1):
+        assert seen[-1] is item
+        assert len(seen) == count
+
+
+def test_stop_before_the_first_item():
+    """Then there are none."""
+    batch = claude_sync.map(["a", "b"], executor=InlineExecutor())
+    batch.stop()
+    assert list(batch) == []
+
+
+def test_handlers_are_called_for_every_client():
+    """As keyword arguments, as for a client."""
+    heard = []
+    claude_sync.map(["a", "b"], workers=1, on_text=heard.append, **echo()).results()
+    assert "".join(heard) == "echo: aecho: b"
+
+
+def test_options_may_come_as_one_object():
+    """As for a client."""
+    options = Options(cli=StandIn(cost=1.0).command, budget_usd=1.0)
+    items = claude_sync.map(["a", "b"], options=options, workers=1).results()
+    assert [item.ok for item in items] == [True, False]
+
+
+def test_to_jsonl(tmp_path):
+    """One object a line, failed ones included."""
+
+    def outcome(task):
+        return Outcome(error=AskTimeout(1.0)) if task.prompt == "b" else answered(task, 0.5)
+
+    prompts = [{"prompt": "a", "id": "x"}, "b"]
+    path = tmp_path / "answers.jsonl"
+    assert claude_sync.map(prompts, executor=InlineExecutor(outcome)).to_jsonl(path) == 2
+    first, second = map(json.loads, path.read_text().splitlines())
+    assert first == {
+        "index": 0,
+        "id": "x",
+        "prompt": "a",
+        "answer": "echo: a",
+        "error": None,
+        "cost_usd": 0.5,
+        "attempts": 1,
+        "seconds": 0.5,
+    }
+    assert second["answer"] is None
+    assert second["error"]["type"] == "AskTimeout"
+
+
+def test_a_column_of_a_table():
+    """Its labels are the ids; to_pandas() gives a table that fits beside it."""
+    pandas = needed("pandas")
+    table = pandas.DataFrame({"text": ["one", "two"]}, index=[7, 9])
+    batch = claude_sync.map(table["text"], executor=InlineExecutor())
+    answers = batch.to_pandas()
+    assert batch.total == 2
+    assert list(answers.index) == [7, 9]
+    assert list(table.join(answers)["answer"]) == ["echo: one", "echo: two"]
+    with pytest.raises(UsageError, match="one column"):
+        claude_sync.map(table)
+
+
+def test_fields_of_typed_answers_are_columns():
+    """Of those that were answered."""
+    needed("pandas")
+
+    def outcome(task):
+        made = answered(task)
+        made.answer._raw = {"structured_output": {"word": task.prompt}}
+        return made
+
+    executor = InlineExecutor(outcome)
+    table = claude_sync.map(["a", " "], executor=executor, returns=Label).to_pandas()
+    assert table["word"][0] == "a"
+    assert "blank" in table["error"][1]
+
+
+def test_without_pandas_it_says_what_to_install(monkeypatch):
+    """And nothing is asked."""
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(UsageError, match="pip install pandas"):
+        claude_sync.map(["a"], executor=InlineExecutor()).to_pandas()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"prompts": "one"}, "For one: \\[prompt\\]"),
+        ({"prompts": b"one"}, "one bytes"),
+        ({"prompts": {"prompt": "x"}}, "a dict"),
+        ({"prompts": 7}, "an iterable"),
+        ({"workers": 0}, "workers is a whole number"),
+        ({"retries": -1}, "retries"),
+        ({"budget_usd": -1}, "budget_usd"),
+        ({"timeout": 0}, "timeout"),
+        ({"idle_timeout": "x"}, "idle_timeout"),
+        ({"checkpoint": 7}, "checkpoint is the path"),
+        ({"executor": 7}, "get_executor"),
+        ({"executor": InlineExecutor(), "on_text": print}, "on_text= cannot be called"),
+        ({"resume": "x"}, "resume="),
+        ({"returns": "x"}, "returns="),
+        ({"modle": "x"}, "model"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_at_once(settings, words):
+    """Before anything is started."""
+    settings = {"prompts": ["a"], **settings}
+    with pytest.raises(UsageError, match=words):
+        claude_sync.map(settings.pop("prompts"), **settings)
+
+
+def test_items_pickle():
+    """Answer, error and all."""
+    items = claude_sync.map(["a", " "], workers=1, **echo()).results()
+    again = pickle.loads(pickle.dumps(items))
+    assert [item.answer for item in again] == ["echo: a", None]
+    assert isinstance(again[1].error, UsageError)
+    assert isinstance(again[0], Item)
+
+
+def test_the_names_are_public():
+    """claude_sync.map is there, and Python's own stays what it is in a star import."""
+    assert {"map", "Batch", "Pool"} <= set(dir(claude_sync))
+    assert "map" not in claude_sync.__all__
+    assert {"Batch", "Item", "Pool"} <= set(claude_sync.__all__)

@@ -1,0 +1,187 @@
+"""claude-sync batch: prompts of a file, answers in another, and going on after a stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from executables import ROOT, clean_environment
+
+from claude_sync.cli import main
+
+PATIENCE = 60
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with prompts, in which the command runs."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"r{number},word {number}\n" for number in range(6))
+    (tmp_path / "rows.csv").write_text("id,text\n" + rows)
+    lines = [json.dumps({"prompt": f"word {number}"}) for number in range(6)]
+    (tmp_path / "prompts.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+def answers_in(folder, name="out.jsonl"):
+    """What the output says."""
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+def test_json_lines_in_and_out(folder, capsys):
+    """In the same order, with a summary on stderr and nothing on stdout."""
+    assert main(["batch", "prompts.jsonl", "-o", "out.jsonl", "--offline", "--workers", "2"]) == 0
+    answers = answers_in(folder)
+    assert [each["answer"] for each in answers] == [f"echo: word {number}" for number in range(6)]
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "6 of 6 answered, 0 failed, 0.0000 USD" in said.err
+    assert "offline" in said.err
+    assert not (folder / "out.jsonl.part").exists()
+
+
+def test_csv_with_a_template_and_a_form(folder, capsys):
+    """Each row makes a prompt; its id comes along; the data has the form."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    (folder / "schema.json").write_text(json.dumps(schema))
+    words = ["batch", "rows.csv", "-o", "out.jsonl", "--offline", "--template", "Label: {text}"]
+    assert main([*words, "--returns", "schema.json"]) == 0
+    first = answers_in(folder)[0]
+    assert (first["id"], first["prompt"], first["data"]) == ("r0", "Label: word 0", {"n": 1})
+
+
+def test_a_second_run_has_nothing_to_do(folder, capsys):
+    """Unless it is told to begin anew."""
+    words = ["batch", "prompts.jsonl", "-o", "out.jsonl", "--offline"]
+    assert main(words) == 0
+    (folder / "out.jsonl").unlink()
+    assert main(words) == 0
+    assert "6 of 6 answered (6 of them before)" in capsys.readouterr().err
+    assert len(answers_in(folder)) == 6
+    assert main([*words, "--restart"]) == 0
+    assert "before" not in capsys.readouterr().err
+
+
+def test_other_prompts_are_refused(folder, capsys):
+    """The output of the first is not lost."""
+    assert main(["batch", "rows.csv", "-o", "out.jsonl", "--offline", "--column", "text"]) == 0
+    before = (folder / "out.jsonl").read_bytes()
+    assert main(["batch", "rows.csv", "-o", "out.jsonl", "--offline", "--column", "id"]) == 2
+    assert "another prompt 0" in capsys.readouterr().err
+    assert (folder / "out.jsonl").read_bytes() == before
+    assert not (folder / "out.jsonl.part").exists()
+
+
+def test_failures_are_told_and_have_an_exit_code(folder, capsys):
+    """The first of them, and how many more."""
+    lines = ['"[[sleep 30]] x"'] * 7 + ['"fine"']
+    (folder / "slow.jsonl").write_text("\n".join(lines))
+    words = ["batch", "slow.jsonl", "-o", "out.jsonl", "--offline", "--workers", "8"]
+    assert main([*words, "--timeout", "2"]) == 1
+    said = capsys.readouterr().err
+    assert "prompt 0 failed: AskTimeout: " in said
+    assert "and 2 more; see out.jsonl" in said
+    assert "1 of 8 answered, 7 failed" in said
+    assert answers_in(folder)[7]["answer"] == "echo: fine"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["none.csv", "-o", "out.jsonl"], "cannot be read"),
+        (["rows.csv", "-o", "out.jsonl"], "has no 'prompt'; it has id, text"),
+        (["rows.csv", "-o", "rows.csv", "--column", "text"], "the same file"),
+        (["rows.csv", "-o", "no/out.jsonl", "--column", "text"], "there is no folder"),
+        (["prompts.jsonl", "-o", "out.jsonl", "--returns", "none.json"], "cannot be read"),
+        (["prompts.jsonl", "-o", "out.jsonl", "--returns", "rows.csv"], "is no JSON"),
+        (["prompts.jsonl", "-o", "out.jsonl", "--returns", "list.json"], "is no JSON Schema"),
+    ],
+)
+def test_what_is_wrong_is_told(folder, capsys, words, told):
+    """In one line, with advice; nothing is started."""
+    (folder / "list.json").write_text("[]")
+    assert main(["batch", *words, "--cli", "/nowhere/claude"]) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--workers", "0"],
+        ["--workers", "x"],
+        ["--budget", "-1"],
+        ["--budget", "x"],
+        ["--retries", "x"],
+        ["--column", "a", "--template", "{a}"],
+    ],
+)
+def test_wrong_words_are_refused(folder, capsys, words):
+    """By the parser."""
+    with pytest.raises(SystemExit) as caught:
+        main(["batch", "prompts.jsonl", "-o", "out.jsonl", *words])
+    assert caught.value.code == 2
+
+
+def test_a_missing_cli_is_told(folder, capsys):
+    """By what failed, and the exit code."""
+    assert main(["batch", "prompts.jsonl", "-o", "out.jsonl", "--cli", "/nowhere/claude"]) == 1
+    assert "CliNotFound" in capsys.readouterr().err
+
+
+def start(folder, *words):
+    """The command as a process, with slow prompts."""
+    lines = [json.dumps(f"[[sleep {0 if number < 2 else 60}]] {number}") for number in range(20)]
+    (folder / "slow.jsonl").write_text("\n".join(lines))
+    return subprocess.Popen(
+        [sys.executable, "-m", "claude_sync", "batch", "slow.jsonl", "-o", "out.jsonl", *words],
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=clean_environment(folder, PYTHONPATH=str(ROOT)),
+    )
+
+
+def wait_for_finished(folder, count):
+    """Until so many are in the checkpoint."""
+    checkpoint = folder / "out.jsonl.checkpoint"
+    end = time.monotonic() + PATIENCE
+    while not checkpoint.exists() or checkpoint.read_text().count("\n") < 1 + count:
+        assert time.monotonic() < end
+        select.select([], [], [], 0.01)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_ctrl_c_once_finishes_what_is_open(folder):
+    """The output has it, and the same command goes on."""
+    process = start(folder, "--offline", "--workers", "2", "--timeout", "3")
+    wait_for_finished(folder, 2)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=PATIENCE)[1].decode()
+    assert process.returncode == 130, said
+    assert "finishing what is being answered" in said
+    assert "the same command goes on from here" in said
+    answers = answers_in(folder)
+    assert [each["answer"][-1] for each in answers[:2]] == ["0", "1"]
+    assert 2 <= len(answers) < 20
+    assert all(each["error"]["type"] == "AskTimeout" for each in answers[2:])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_ctrl_c_twice_stops_now(folder):
+    """What was finished is in the checkpoint."""
+    process = start(folder, "--offline", "--workers", "2")
+    wait_for_finished(folder, 2)
+    process.send_signal(signal.SIGINT)
+    said = b""
+    while b"stops now" not in said:
+        said += os.read(process.stderr.fileno(), 4096)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert not (folder / "out.jsonl").exists()
+    assert (folder / "out.jsonl.checkpoint").read_text().count("echo: ") == 2

@@ -1,0 +1,90 @@
+"""Prompts out of files: CSV and JSON lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from claude_sync import UsageError
+from claude_sync.batches.tables import Table
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a file; its path."""
+
+    def write(content, name="rows.jsonl"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def prompts(path, column=None, template=None):
+    """The rows as dicts."""
+    return list(Table(path, column, template))
+
+
+def test_json_lines(file):
+    """Objects and plain strings; blank lines do not count."""
+    path = file('{"prompt": "a", "id": 7, "attach": ["x.png"]}\n\n"b"\n{"prompt": "c"}')
+    assert prompts(path) == [
+        {"prompt": "a", "id": 7, "attach": ["x.png"]},
+        {"prompt": "b"},
+        {"prompt": "c"},
+    ]
+    assert len(Table(path, None, None)) == 3
+
+
+def test_csv(file):
+    """Quotes, lines in fields, the mark of spreadsheets, and an id."""
+    content = b'\xef\xbb\xbfid,text\r\n1,"two\nlines, ""quoted"""\r\n,plain\r\n'
+    path = file(content, "rows.csv")
+    expected = [{"prompt": 'two\nlines, "quoted"', "id": "1"}, {"prompt": "plain"}]
+    assert prompts(path, "text") == expected
+    assert len(Table(path, "text", None)) == 2
+    tabs = file("prompt\tother\na,b\tc\n", "rows.tsv")
+    assert prompts(tabs) == [{"prompt": "a,b"}]
+
+
+def test_long_fields(file):
+    """Documents in a cell."""
+    path = file("prompt\n" + "x" * 300_000 + "\n", "rows.csv")
+    assert len(prompts(path)[0]["prompt"]) == 300_000
+
+
+def test_a_template(file):
+    """Columns by name; braces of the row are no columns."""
+    path = file("who,what\nAda,{likes} tea\n", "rows.csv")
+    made = prompts(path, template="{who}: {what} {{end}}")
+    assert made == [{"prompt": "Ada: {likes} tea {end}"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "column", "template", "words"),
+    [
+        ("{", "a.jsonl", None, None, "line 1 of .* is no JSON"),
+        ('"a"\n[1]\n', "a.jsonl", None, None, "line 2 .* no text and no object"),
+        ('{"text": "a"}', "a.jsonl", None, None, "has no 'prompt'; it has text"),
+        ("a,b\n1,2\n", "a.csv", "c", None, "line 2 .* has no 'c'; it has a, b"),
+        ("a,b\n1,2\n3\n", "a.csv", "a", None, "line 3 .* more or fewer fields"),
+        ("a,b\n1,2,3\n", "a.csv", "a", None, "more or fewer fields"),
+        (b"a\n\xff\n", "a.csv", "a", None, "UTF-8"),
+        ("a\n1\n", "a.csv", "a", "{a}", "not both"),
+        ("a\n1\n", "a.csv", None, "{b}", "has no 'b'"),
+        ("a\n1\n", "a.csv", None, "nothing", "no column"),
+        ("a\n1\n", "a.csv", None, "{a.b}", "no column"),
+        ("a\n1\n", "a.csv", None, "{}", "no column"),
+        ("a\n1\n", "a.csv", None, "{a", "template is wrong"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(file, content, name, column, template, words):
+    """Before anything is asked."""
+    with pytest.raises(UsageError, match=words):
+        Table(file(content, name), column, template)
+
+
+def test_a_missing_file(tmp_path):
+    """As clear as the rest."""
+    with pytest.raises(UsageError, match=r"cannot be read: No such file"):
+        Table(tmp_path / "none.csv", None, None)

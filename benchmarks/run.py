@@ -42,6 +42,8 @@ from claude_sync.testing import LoopbackModel, StandIn  # noqa: E402
 PROGRAMS = {"ours": "with_claude_sync.py", "theirs": "with_official_sdk.py"}
 FLOOR = {"floor": "with_nothing.py"}
 PACKAGES = {"ours": "claude_sync", "theirs": "claude_agent_sdk"}
+# Toolkits, and what must be there to measure them.
+WINDOWS = {"Tk": "tkinter", "Qt": "PySide6"}
 LEGEND = """\
 Medians of one run, both measured in turns. *ratio*: above 1, claude_sync is so many times
 better. *floor*: no library, only ``readline``, ``ujson.loads`` and a ``queue.Queue``."""
@@ -100,12 +102,15 @@ class Benchmark:
             self.imports,
             self.streams,
             self.raw_streams,
+            self.bridged_streams,
             self.empty_turns,
             self.requests,
             self.latencies,
+            self.windows,
             self.large_messages,
             self.long_sessions,
             self.session_lists,
+            self.batches,
             self.cold_scripts,
         ):
             if self.only in measure.__name__:
@@ -158,6 +163,19 @@ class Benchmark:
         rates = {side: count / statistics.median(each) for side, each in figures.items()}
         return Row(title, "1/s", rates, 1, higher_is_better=True)
 
+    def bridged_streams(self):
+        """Raw deltas that come through a bridge, and how much of the direct rate that is."""
+        count = 100_000 if self.quick else 200_000
+        seconds = {"raw_stream": [], "bridged_stream": []}
+        for _ in self.repetitions(5, 3):
+            for task, each in seconds.items():
+                printed = self.python(str(HERE / PROGRAMS["ours"]), task, self.cli, str(count))
+                each.append(json.loads(printed))
+        direct, bridged = map(statistics.median, seconds.values())
+        rate = {"ours": count / bridged}
+        yield Row("stream events over a bridge, raw", "1/s", rate, 1, higher_is_better=True)
+        yield Row("their part of the direct rate", "%", {"ours": direct / bridged}, 100)
+
     def empty_turns(self):
         """Question to answer, when the CLI says nothing but that it is done."""
         figures = self.all_sides("turns", 300 if self.quick else 1000, self.repetitions(5, 3))
@@ -175,6 +193,21 @@ class Benchmark:
         yield Row("delta to handler, median", "ms", joined(figures, statistics.median), 1e3)
         slowest = joined(figures, lambda delays: statistics.quantiles(delays, n=100)[98])
         yield Row("delta to handler, 99 of 100", "ms", slowest, 1e3)
+
+    def windows(self):
+        """How late the timer of a window is while deltas are drawn in it."""
+        for toolkit, module in WINDOWS.items():
+            if importlib.util.find_spec(module) is None:
+                continue
+            runs = []
+            for _ in self.repetitions(3, 1):
+                program = str(HERE / f"with_{toolkit.lower()}.py")
+                printed = self.python(program, "lateness", self.cli, "100000", windows=True)
+                runs.append(json.loads(printed))
+            figures = {"ours": runs}
+            title = f"timer of a {toolkit} window late"
+            slowest = joined(figures, lambda delays: statistics.quantiles(delays, n=100)[98])
+            yield Row(f"{title}, 99 of 100", "ms", slowest, 1e3)
 
     def large_messages(self):
         """One message of 64 MiB."""
@@ -210,6 +243,26 @@ class Benchmark:
                 printed = self.python(str(HERE / program), task, self.cli, str(count))
                 figures[side].append(json.loads(printed))
         return figures
+
+    def batches(self):
+        """Many prompts: how the rate grows with the workers, and what a prompt costs itself."""
+        for workers in (1, 2, 4, 8):
+            rates = self.batch("rate", workers, workers * (20 if self.quick else 60))
+            title = f"batch, prompts of 0.1 s, {workers} worker{'s' * (workers > 1)}"
+            yield Row(title, "1/s", {"ours": rates}, 1, higher_is_better=True)
+        seconds = self.batch("overhead", 1, 500 if self.quick else 2000)
+        yield Row("batch, time for each prompt", "ms", {"ours": seconds}, 1e3)
+        count = 2_000 if self.quick else 20_000
+        program = str(HERE / "with_batches.py")
+        sizes = json.loads(self.python(program, "memory", "4", str(count)))
+        for done, size in zip((count // 10, count), sizes):
+            yield Row(f"memory after {done:,} prompts", "MiB", {"ours": size}, 1 / 2**20)
+
+    def batch(self, task, workers, count):
+        """The median of a figure of batches."""
+        words = [str(HERE / "with_batches.py"), task, str(workers), str(count)]
+        runs = [json.loads(self.python(*words)) for _ in self.repetitions(3, 1)]
+        return statistics.median(runs)
 
     # What needs no CLI.
 
@@ -263,12 +316,14 @@ class Benchmark:
         if printed != "Hello!":
             raise AssertionError(f"the script of {PACKAGES[side]} printed {printed!r}")
 
-    def python(self, *words, environment=None):
+    def python(self, *words, environment=None, windows=False):
         """What a fresh interpreter prints; it gets a folder of its own to work in."""
         work = self.folder / "work"
         work.mkdir(exist_ok=True)
+        # Where there is no display, one that nobody sees.
+        hidden = ["xvfb-run", "-a"] if windows and not os.environ.get("DISPLAY") else []
         finished = subprocess.run(
-            [sys.executable, *words],
+            [*hidden, sys.executable, *words],
             env=environment or self.environment,
             cwd=work,
             stdin=subprocess.DEVNULL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 
 import tasks
@@ -26,21 +27,43 @@ def stream(cli, count):
 def raw_stream(cli, count):
     """Seconds for *count* deltas, given one by one to a handler of raw events."""
     lengths = []
+    return timed(cli, count, lambda: sum(lengths), on_stream_event=noting(lengths))
+
+
+def bridged_stream(cli, count):
+    """Seconds for *count* deltas that come through a bridge, given one by one as above."""
+    from claude_sync.bridge import Bridge
+
+    lengths = []
+    command = [sys.executable, "-m", "claude_sync.bridge", "--cli", cli]
+    handlers = {"on_stream_event": noting(lengths)}
+    with Bridge(command) as bridge, bridge.client(**handlers) as client:
+        client.start()
+        return seconds_of(client, count, lambda: sum(lengths))
+
+
+def noting(lengths):
+    """A handler of raw events that notes how long each text is."""
 
     def on_stream_event(event):
         delta = event.event.get("delta")
         if delta is not None and "text" in delta:
             lengths.append(len(delta["text"]))
 
-    return timed(cli, count, lambda: sum(lengths), on_stream_event=on_stream_event)
+    return on_stream_event
 
 
 def timed(cli, count, received, **handlers):
     """Seconds for a stream of *count* deltas; every character must have been *received*."""
     with open_client(cli, **handlers) as client:
-        begin = time.perf_counter()
-        client.ask(f"stream {count}")
-        seconds = time.perf_counter() - begin
+        return seconds_of(client, count, received)
+
+
+def seconds_of(client, count, received):
+    """Seconds for a stream of *count* deltas of this client."""
+    begin = time.perf_counter()
+    client.ask(f"stream {count}")
+    seconds = time.perf_counter() - begin
     tasks.check_received(received(), count)
     return seconds
 

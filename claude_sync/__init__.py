@@ -47,9 +47,13 @@ from .runtime.transport import Transport
 
 if TYPE_CHECKING:
     from . import bridge as bridge
+    from . import gui as gui
     from . import hooks as hooks
+    from . import notebook as notebook
     from . import policies as policies
     from . import sessions as sessions
+    from .batch import Batch, Item
+    from .batch import map as map
     from .blocks import (
         DocumentBlock,
         ImageBlock,
@@ -69,27 +73,35 @@ if TYPE_CHECKING:
     from .hook_events import HookEvent
     from .messages import *  # noqa: F403
     from .permissions import LATER, Decision, PermissionRequest, Questions
+    from .pool import Pool
     from .protocol.agent_usage import AgentUsage
     from .questions import Question, QuestionOption
     from .replies import *  # noqa: F403
     from .session_files import SessionNotFound
     from .session_info import SessionInfo
+    from .statistics import HandlerTime, Statistics
     from .system_messages import *  # noqa: F403
     from .task_messages import *  # noqa: F403
+    from .timeline import Span, Timeline
     from .tool_results import Image
     from .tools import Tool, ToolContext, ToolError, tool
 
 # What the CLI says has many classes, which take longer to load than all the rest; they
 # are loaded when a name is asked for, or while a CLI starts.
 _LATER = {
+    "batch": ("Batch", "Item", "map"),
+    "pool": ("Pool",),
     "protocol.agent_usage": ("AgentUsage",),
     "permissions": ("LATER", "Decision", "PermissionRequest", "Questions"),
     "questions": ("Question", "QuestionOption"),
     "hook_events": ("HookEvent",),
+    "notebook": ("load_ipython_extension", "unload_ipython_extension"),
     "tools": ("Tool", "ToolContext", "ToolError", "tool"),
+    "timeline": ("Span", "Timeline"),
     "tool_results": ("Image",),
     "session_files": ("SessionNotFound",),
     "session_info": ("SessionInfo",),
+    "statistics": ("HandlerTime", "Statistics"),
     "blocks": (
         "DocumentBlock",
         "ImageBlock",
@@ -203,27 +215,32 @@ _LATER = {
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}
 # Modules that are used by their names: claude_sync.hooks.block(...).
-_MODULES = ("bridge", "hooks", "policies", "sessions")
+_MODULES = ("bridge", "gui", "hooks", "notebook", "policies", "sessions")
 
+# Not in here: map, which would take the place of Python's own in "from claude_sync import *".
 __all__ = [
     "LATER",
     "AgentUsage",
     "Answer",
+    "Batch",
     "Client",
     "Closed",
     "Decision",
     "DocumentBlock",
     "HandlerError",
+    "HandlerTime",
     "HookEvent",
     "Image",
     "ImageBlock",
     "Info",
     "InterruptReceipt",
+    "Item",
     "McpToolResult",
     "McpToolUse",
     "ModelUsage",
     "Options",
     "PermissionRequest",
+    "Pool",
     "Question",
     "QuestionOption",
     "Questions",
@@ -233,10 +250,13 @@ __all__ = [
     "ServerToolUse",
     "SessionInfo",
     "SessionNotFound",
+    "Span",
+    "Statistics",
     "Text",
     "TextBlock",
     "Thinking",
     "ThinkingBlock",
+    "Timeline",
     "Tool",
     "ToolContext",
     "ToolError",
@@ -271,4 +291,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> List[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_HOMES})

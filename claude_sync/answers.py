@@ -31,9 +31,11 @@ from typing import (
 )
 
 from .accounts import Account
+from .displayed import Displayed, Timed
 from .errors import UsageError
 from .pieces import Piece, Text, Thinking
 from .protocol.outcomes import INTERRUPTED_TEXT, command_output
+from .runtime.stamps import Marks
 
 if TYPE_CHECKING:
     from .blocks import ToolResult, ToolUse
@@ -53,7 +55,7 @@ INSISTS = "MUST call the StructuredOutput tool"
 OVER = (FINISHED, CANCELLED, CANCELLED_AND_NOTIFIED)
 
 
-class Answer(Account, str):
+class Answer(Account, Timed, Displayed, str):
     """
     What Claude answered. It prints, splits and compares like any string.
 
@@ -126,16 +128,8 @@ class Answer(Account, str):
         """The uses of tools that were denied."""
         return tuple(self.result.permission_denials or ()) if self.result is not None else ()
 
-    def _repr_markdown_(self) -> str:
-        return str.__str__(self)
 
-    def _repr_html_(self) -> str:
-        import html
-
-        return f'<div style="white-space: pre-wrap">{html.escape(self)}</div>'
-
-
-class Turn(Future):  # type: ignore[type-arg]
+class Turn(Timed, Displayed, Future):  # type: ignore[type-arg]
     """
     A question in flight; its result is the :class:`Answer`.
 
@@ -153,6 +147,7 @@ class Turn(Future):  # type: ignore[type-arg]
 
     """
 
+    _marks: Marks
     _entry: Optional[Entry] = None
     _data = b""
     # Why it is being stopped: raised instead of TurnInterrupted when it ends.
@@ -203,6 +198,7 @@ class Turn(Future):  # type: ignore[type-arg]
         self.raise_on_error = raise_on_error
         self._timers: List[Timer] = []
         self._buffer: Optional[Deque[Any]] = deque() if buffered else None
+        self._marks = Marks(prompt)
         self._forget()
 
     # What a program calls.
@@ -306,6 +302,7 @@ class Turn(Future):  # type: ignore[type-arg]
 
     def _forget(self) -> None:
         """What was collected belongs to another turn after all."""
+        self._marks.forget()
         self._messages: List[Any] = []
         self._texts: List[str] = []
         self._thinking: List[str] = []
@@ -392,6 +389,7 @@ class Turn(Future):  # type: ignore[type-arg]
             answer._earlier = self._earlier
             answer.cost_usd += self._spent_before
         answer.total_cost_usd = total
+        answer._marks = self._marks.with_cost(answer.cost_usd, is_complete=raw is not None)
         answer.session_id = self._engine.session_id
         answer.user_message_id = self._first_uuid or (self._entry.uuid if self._entry else None)
         if self._messages:
@@ -437,6 +435,7 @@ class Turn(Future):  # type: ignore[type-arg]
 
     def _fail(self, error: BaseException) -> None:
         """Fail it, unless it is done."""
+        self._marks.stop()
         self._stop_timers()
         with contextlib.suppress(InvalidStateError):
             self.set_exception(error)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
 from .answers import Answer, Turn
 from .control_methods import ControlMethods
+from .displayed import Displayed
 from .errors import UsageError
 from .events import Info, InterruptReceipt
 from .handler_methods import HandlerMethods
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from .protocol.agent_usage import AgentUsage
     from .returns import Form
     from .runtime.frames import Frames
+    from .statistics import Statistics
+    from .timeline import Timeline
 
 __all__ = ["Client", "ask"]
 
@@ -45,7 +48,7 @@ LONGEST_CLOSE = 3600.0
 ASK_OPTIONS = ("attach", "timeout", "idle_timeout", "raise_on_error")
 
 
-class Client(HandlerMethods, ControlMethods):
+class Client(HandlerMethods, ControlMethods, Displayed):
     """
     A conversation with Claude, by way of the Claude Code CLI::
 
@@ -312,6 +315,22 @@ class Client(HandlerMethods, ControlMethods):
         None until the CLI has told: before the first answer, after ``/clear`` and compacting.
         """
         return self._engine.tally.context_tokens
+
+    def stats(self) -> Statistics:
+        """
+        What this client has done so far: messages, bytes, what waits, who is slow, restarts.
+
+        From the first call on, each handler is timed; until then that costs nothing.
+        """
+        from .statistics import statistics_of
+
+        return statistics_of(self._engine)
+
+    def timeline(self) -> Timeline:
+        """When what happened in this client's turns, the last 100 of them."""
+        from .timeline import timeline_of
+
+        return timeline_of(list(self._engine.marks))
 
     def __repr__(self) -> str:
         return f"<Client {self.name} {self.state} session={self.session_id}>"

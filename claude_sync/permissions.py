@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
+from .displayed import Displayed
 from .errors import UsageError
 from .protocol.control import allow_reply, deny_reply
 from .wire_fields import mapping_of, mappings_of, optional_text_of, text_of
@@ -89,7 +90,7 @@ class Decision:
         return True
 
 
-class PermissionRequest:
+class PermissionRequest(Displayed):
     """
     Claude wants to use a tool, and the CLI asks whether it may.
 
@@ -281,7 +282,7 @@ class PermissionRequest:
         return f"<PermissionRequest {self.tool} {self._slot.state}>"
 
 
-class Questions:
+class Questions(Displayed):
     """
     Claude asks the person something, by its tool AskUserQuestion.
 

@@ -16,6 +16,9 @@ import time
 import pytest
 from hypothesis import settings
 
+# Our own tests use what the tests of other people's programs use.
+pytest_plugins = ("_claude_sync_pytest",)
+
 # Examples are not timed: a loaded machine is no bug. They are the same in every run.
 settings.register_profile("tests", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("tests")

@@ -582,7 +582,7 @@ def test_info_is_what_the_cli_told(client, cli):
     """The reply to the greeting can be read from the client."""
     info = client.info
     assert info.cli_version == cli.version
-    assert [command["name"] for command in info.commands] == ["compact", "cost"]
+    assert [command["name"] for command in info.commands] == ["compact", "cost", "clear"]
     assert info.models[0]["value"] == "default"
     assert info.output_style == "default"
     assert info.raw["claude_code_version"] == cli.version

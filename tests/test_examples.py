@@ -1,5 +1,6 @@
 """The examples run as they are: with the stand-in, and with a real CLI if there is one."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -14,12 +15,16 @@ from claude_sync.testing.model import tool_use
 PATIENCE = 100
 LONGEST = 60
 
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# Those with a window need a person, or a test that takes the place of one: see gui/.
+WINDOWS = ("tk_chat", "qt_chat")
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in WINDOWS)
 
 # What each prints, if the model is an echo: lines that tell that the point was made.
 EXPECTED = {
     "cost_report": ["all: 15 tokens written, 0.0004 USD", "the conversation has 10 tokens"],
     "guarded_folder": ["echo: What is in the notes?"],
+    "label_csv": ["I love this kettle: good, kettle", "2 labelled, 0 failed, 0.0003 USD"],
+    "label_csv_dask": ["I love this kettle: good, kettle"],
     "permission_prompt": ["echo: Write a haiku about threads into haiku.txt"],
     "read_only_review": ["echo: Review setup.py: correctness first, then clarity. Be brief."],
     "tool_over_data": ["echo: Which city grew most?"],
@@ -37,6 +42,8 @@ EXPECTED = {
 
 # What those print in which the stand-in uses tools; a model that echoes uses none.
 OFFLINE = {
+    "label_csv": ["I love this kettle: good, echo", "2 labelled, 0 failed, 0.0000 USD"],
+    "label_csv_dask": ["The lamp broke after a day: good, echo"],
     "typed_extraction": ["letter.txt: 1 to echo, due None"],
     "cost_report": ["all: 21 tokens written, 0.0000 USD", "the conversation has 12 tokens"],
     "guarded_folder": [
@@ -58,6 +65,9 @@ OFFLINE = {
         "mcp__claude_sync__population: no figures of Atlantis; there are Lima, Oslo",
     ],
 }
+if importlib.util.find_spec("distributed") is None:
+    needed = "this example needs Dask: pip install 'claude-sync[dask]'"
+    EXPECTED["label_csv_dask"] = OFFLINE["label_csv_dask"] = [needed]
 # Those that go on with what an earlier run has left.
 GO_ON = ("resume_conversation",)
 REFUSED_BY_THE_HOOK = "secret.txt"
@@ -93,6 +103,8 @@ def test_an_example_runs_with_a_real_cli(example, tmp_path):
     with LoopbackModel() as model:
         invoice = {"sender": "Acme", "total": "12.50", "due": "2026-03-01"}
         model.when("Read this invoice").reply(tool_use("StructuredOutput", invoice))
+        label = {"mood": "good", "product": "kettle"}
+        model.when("Label this review").reply(tool_use("StructuredOutput", label))
         environment = {
             **model.environment(tmp_path, inherit=True),
             "CLAUDE_CODE_PATH": real_cli(),
@@ -100,7 +112,7 @@ def test_an_example_runs_with_a_real_cli(example, tmp_path):
         }
         for _ in range(2 if example.stem in GO_ON else 1):
             printed = run(example, environment=environment)
-        assert model.conversation
+        assert model.conversation or example.stem == "label_csv_dask"
     assert set(EXPECTED[example.stem]) <= set(printed)
 
 
@@ -124,3 +136,37 @@ def test_an_example_says_what_is_missing(tmp_path):
     assert done.returncode == 1
     assert done.stderr.startswith(b"CliNotFound: ")
     assert b"Traceback" not in done.stderr
+
+
+TESTING = ROOT / "examples" / "testing"
+
+
+def test_the_program_of_the_testing_tutorial_is_tested(tmp_path):
+    """Its tests pass as they are, with the fixtures and the recording that are there; no CLI."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", str(TESTING), "-q"),
+            *("-W", "error", "-p", "_claude_sync_pytest", "-p", "no:cacheprovider", str(TESTING)),
+        ],
+        capture_output=True,
+        text=True,
+        env=clean_environment(tmp_path, PATH="", PYTHONDONTWRITEBYTECODE="1"),
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "5 passed" in done.stdout
+
+
+def test_the_program_of_the_testing_tutorial_runs(tmp_path):
+    """The tested program is one."""
+    words = ("README.rst", "--offline")
+    environment = clean_environment(tmp_path, PATH="")
+    printed = run(TESTING / "summarise.py", *words, environment=environment)
+    assert printed == ["README.rst: echo: Summarise README.rst in one line."]
+
+
+def test_the_testing_tutorial_is_short():
+    """A test of each kind, in so many lines of code."""
+    lines = (TESTING / "test_summarise.py").read_text().splitlines()
+    code = [line for line in lines[2:] if line.strip()]
+    assert len(code) <= 24

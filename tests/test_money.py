@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 
 import pytest
 from money_scenes import PRICES, READS_FOR_NOTHING, SCENES, Line, Stage, check
 
 from claude_sync import Client
-from claude_sync.testing import ScriptedCli
+from claude_sync.testing import Recording
 
 HOME = Path(__file__).parent / "recordings"
 RECORDINGS = sorted(HOME.glob("*/*.jsonl"))
 LARGEST = 60_000
-PATIENCE = 30.0
-KILLED = -9
 
 
 def name_of(path):
@@ -24,81 +21,21 @@ def name_of(path):
     return f"{path.parent.name}-{path.stem}"
 
 
-class Lives:
-    """The processes of a recording, one after the other."""
-
-    def __init__(self, lines):
-        self._lives = []
-        for line in lines:
-            # Nothing else marks the start of a process.
-            if is_request(line, "initialize"):
-                self._lives.append([])
-            self._lives[-1].append(line)
-        self._played = 0
-        # Ids of this client, by those of the recorded one.
-        self._ids = {}
-
-    def open(self, **options):
-        """A client that talks to what was recorded."""
-        return Client(transport=self._next, **options)
-
-    def kill(self, client):
-        """End what plays the process now, when it has said everything."""
-        cli, played = self._playing
-        assert played.wait(PATIENCE)
-        cli.hang_up(KILLED)
-
-    def _next(self):
-        life, self._played = self._lives[self._played], self._played + 1
-        played = threading.Event()
-        cli = ScriptedCli(lambda cli: self._play(cli, life, played), patience=PATIENCE)
-        self._playing = cli, played
-        return cli
-
-    def _play(self, cli, life, played):
-        for line in life:
-            if line["dir"] == "in":
-                self._hear(cli, line["msg"])
-            else:
-                text = json.dumps(line["msg"])
-                for recorded, actual in self._ids.items():
-                    text = text.replace(recorded, actual)
-                cli.print_raw(text.encode() + b"\n")
-        played.set()
-        while True:
-            cli.receive()
-
-    def _hear(self, cli, recorded):
-        """Wait for the message that was sent here, and for its id."""
-        while True:
-            actual = cli.receive()
-            if subtype_of(actual) == subtype_of(recorded):
-                break
-            # A release that asks for more than was recorded.
-            assert actual["type"] == "control_request", f"{actual} instead of {recorded}"
-            cli.reply(actual)
-        for name in ("uuid", "request_id"):
-            if name in recorded:
-                self._ids[recorded[name]] = actual[name]
-
-
-def is_request(line, subtype):
-    """Whether the client sent a request of that kind."""
-    return line["dir"] == "in" and line["msg"].get("request", {}).get("subtype") == subtype
-
-
-def subtype_of(message):
-    """What kind of message it is."""
-    return message["type"], message.get("request", {}).get("subtype")
-
-
 def played(path):
-    """The stage on which a recording was played."""
-    book, *lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    lives = Lives(lines)
+    """The stage on which a recording was played, to its end."""
+    recording = Recording(path)
+    with open(path, encoding="utf-8") as file:
+        book = json.loads(file.readline())
     told = [[Line(**line) for line in lines] for lines in book["msg"]]
-    stage = Stage(path.parent.name, lives.open, None, told, lives.kill)
+
+    def open_client(**options):
+        return Client(transport=recording.replay, **options)
+
+    stage = Stage(
+        path.parent.name, open_client, None, told, kill=lambda client: recording.hang_up()
+    )
     SCENES[path.stem](stage)
+    recording.assert_done()
     return stage
 
 

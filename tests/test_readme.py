@@ -3,12 +3,15 @@
 import dataclasses
 import inspect
 import logging
+import os
 import re
+import subprocess
+import sys
 import textwrap
 
 import cli_scripts
 import pytest
-from executables import ROOT, executable, real_cli
+from executables import ROOT, clean_environment, executable, real_cli
 
 import claude_sync
 from claude_sync import errors
@@ -27,9 +30,29 @@ def code_blocks():
         yield pytest.param(textwrap.dedent(found.group(2)), id=f"line{line}")
 
 
+def run_by_pytest(folder, code):
+    """Run a block whose tests ask for fixtures, as whoever copies it would."""
+    file = folder / "test_block.py"
+    file.write_text(code, encoding="utf-8")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", str(folder), "-q"),
+            *("-W", "error", "-p", "_claude_sync_pytest", "-p", "no:cacheprovider", str(file)),
+        ],
+        capture_output=True,
+        text=True,
+        env=clean_environment(folder, PATH=""),
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize("code", list(code_blocks()))
 def test_the_code_runs_as_it_is_printed(code, tmp_path, monkeypatch, caplog, request):
     """Each block runs by itself; ``client`` is open; tests in it pass; no handler fails."""
+    if re.search(r"\(claude[,)]", code):
+        run_by_pytest(tmp_path, code)
+        return
     real = "LoopbackModel" in code
     # Slow enough that a turn still runs when its first words have been looked at.
     pace = 0.3 if "steer" in code else 0.002

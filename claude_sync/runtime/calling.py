@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple, Union
 
 from ..errors import UsageError
@@ -21,6 +22,7 @@ from ..events import HandlerError
 from ..log import logger
 from .handlers import HandlerRegistry, Handling, function_name
 from .posting import Posting
+from .watch import HandlerTimes
 
 if TYPE_CHECKING:
     from ..answers import Turn
@@ -50,6 +52,25 @@ class Calling:
         self._released = False
         # What a handler raised that must reach the thread which delivers.
         self._leaving: Optional[BaseException] = None
+        # How long each handler took; None until somebody asks.
+        self._times: Optional[HandlerTimes] = None
+
+    def measure(self) -> HandlerTimes:
+        """From now on, take the time of each call; what was taken so far."""
+        if self._times is None:
+            self._times = HandlerTimes()
+            # Only now, and only for this client: nobody else pays for the clock.
+            setattr(self, "call", self._timed_call)  # noqa: B010 - a method, for mypy
+        return self._times
+
+    def _timed_call(self, handler: Callable[[Any], object], event: Any) -> None:
+        if self.posting is not None:  # timed where it runs
+            Calling.call(self, handler, event)
+            return
+        began = time.monotonic()
+        Calling.call(self, handler, event)
+        if self._times is not None:
+            self._times.add(handler, time.monotonic() - began)
 
     def post_through(self, frames: Optional[Frames]) -> None:
         """
@@ -187,11 +208,14 @@ class Calling:
         registry: HandlerRegistry,
         turn: Optional[Turn],
     ) -> None:
+        began = time.monotonic() if self._times is not None else 0.0
         with self.handling():
             try:
                 handler(event)
             except Exception as error:
                 self._failed(handler, event, error, registry, turn)
+        if self._times is not None and began:
+            self._times.add(handler, time.monotonic() - began)
 
     def _failed(
         self,

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .open_requests import OpenRequest
     from .recorder import Recorder
+    from .stamps import Marks
     from .transport import Transport
 
 __all__ = ["BeingReplaced", "Connection"]
@@ -74,7 +75,8 @@ class Connection:
         self.recorder = recorder
         # Orders writes, and what is decided with them. Never held while something blocks.
         self.write_lock = threading.Lock()
-        self.outgoing = Outgoing(transport, engine.name, self._no_longer_reads)
+        self.traffic = engine.traffic.begin()
+        self.outgoing = Outgoing(transport, engine.name, self._no_longer_reads, self.traffic)
         self.dialect = engine.dialect
         self.ledger = TurnLedger(engine.dialect.begins_turns)
         self.pending: Dict[str, PendingReply] = {}
@@ -86,6 +88,7 @@ class Connection:
         self.stderr_tail: Deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self.last_activity = time.monotonic()
         self.paused = False
+        self.marks: Optional[Marks] = None  # of the question that was sent last
         # The greeting is to be sent; it was sent; it was answered; and what the answer was.
         self.is_starting = False
         self.begun = False

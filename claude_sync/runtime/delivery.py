@@ -127,10 +127,15 @@ class Delivery:
         if batch is None:
             return 0
         waiting = len(batch)
+        watch = self._engine.watch
         try:
             part = self._part_for(turn, batch) if self._by_caller else None
             with self._turn_lock:
-                self._engine.dispatcher.process(batch, part)
+                watch.begin()
+                try:
+                    self._engine.dispatcher.process(batch, part)
+                finally:
+                    watch.end()
         finally:
             self._engine.changes.tell()
         return waiting - len(batch)

@@ -185,6 +185,8 @@ class Dispatcher(Calling):
         # By the name on the wire, from which the class follows.
         kind = item.raw.get("type")
         handlers = self._handlers
+        if turn is not None:
+            turn._marks.see(item.raw, item.at)
         if kind == "result":
             self._result(item, turn)
             return

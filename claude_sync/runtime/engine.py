@@ -45,9 +45,12 @@ from .requests import Requests, interrupted_between_tries
 from .responders import Responders
 from .restarting import Restarter
 from .serving import Serving
+from .stamps import TURNS_KEPT, Marks
 from .stopping import Stopper
 from .timers import Timers
+from .traffic import Traffic
 from .waiting import Changes
+from .watch import Watch
 
 if TYPE_CHECKING:
     from ..options import Options
@@ -88,6 +91,8 @@ class Engine:
         self.delivery = Delivery(self, post)
         self.serving = Serving(self, post)
         self.stopper = Stopper(self)
+        self.traffic = Traffic()
+        self.watch = Watch(self)
         self.queue: Deque[Turn] = deque()
         # Turns that are not done: they all fail when the client closes.
         self.open_turns: Set[Turn] = set()
@@ -95,6 +100,8 @@ class Engine:
         self.changes = Changes()
         self.meter = CostMeter()
         self.tally = Tally()
+        # The times of the last questions, for timelines.
+        self.marks: Deque[Marks] = deque(maxlen=TURNS_KEPT)
         self.session_id: Optional[str] = options.session_id or (
             None if options.fork_session else options.resume
         )
@@ -172,8 +179,8 @@ class Engine:
             raise
         self.send_next()
 
-    def add_context(self, message: Any) -> None:
-        """Queue a message that asks for no answer."""
+    def add_context(self, message: Any, uuid: Optional[str] = None) -> None:
+        """Queue a message that asks for no answer; *uuid* as in :meth:`submit`."""
         self.check()
         self.lifecycle.ensure_ready("add_context")
         connection = self.lifecycle.connection
@@ -182,7 +189,7 @@ class Engine:
         if connection is None or not connection.knows_context():
             raise UnsupportedByCli("add_context()", self.lifecycle.cli_version)
         turn = Turn(self, message, raise_on_error=False)
-        self.submit(turn, {**message, "shouldQuery": False}, CONTEXT)
+        self.submit(turn, {**message, "shouldQuery": False}, CONTEXT, uuid)
 
     # A question is sent.
 
@@ -242,6 +249,9 @@ class Engine:
             turn._state = RUNNING
             assert turn._entry is not None
             connection.ledger.sent(turn._entry)
+            connection.marks = turn._marks
+            if turn._marks.sent() and turn._entry.kind == QUESTION:
+                self.marks.append(turn._marks)
             if turn.idle_timeout is not None:
                 self.stopper.watch_silence(turn, turn.idle_timeout, time.monotonic())
             return turn
@@ -336,10 +346,10 @@ class Engine:
         self.stopper.stop(turn, None)
         return False
 
-    def steer(self, message: Any) -> None:
-        """Write a user message into the turn that runs."""
+    def steer(self, message: Any, uuid: Optional[str] = None) -> None:
+        """Write a user message into the turn that runs; *uuid* as in :meth:`submit`."""
         self.check()
-        entry = Entry(new_uuid(), STEER)
+        entry = Entry(uuid or new_uuid(), STEER)
         data = self._encode_question(message, entry.uuid)
         connection = self.lifecycle.connection
         if connection is not None:

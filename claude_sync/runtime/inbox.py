@@ -114,6 +114,12 @@ class Inbox:
         with self._lock:
             return not self._batches and not self._taken
 
+    def waiting(self) -> Tuple[int, int]:
+        """How many items wait, and how many bytes they took on the wire."""
+        with self._lock:
+            items = sum(len(items) for items, _ in self._batches)
+            return items + len(self._taken), self._size
+
     def wait_for_room(self, must_read: Callable[[], object]) -> None:
         """Pause while too much waits; not while *must_read* says that a reply is due."""
         if self._size <= HIGH_WATER:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
 
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ class Routed:
         bystander: For a result of nobody: the question that was waiting meanwhile.
         withdrawn: The question that will get no result, as this message says; or None.
         charge: For a result: what was spent since the one before.
+        at: When it arrived.
 
     """
 
-    __slots__ = ("bystander", "charge", "completes", "entry", "raw", "withdrawn")
+    __slots__ = ("at", "bystander", "charge", "completes", "entry", "raw", "withdrawn")
 
     def __init__(
         self,
@@ -43,6 +45,7 @@ class Routed:
         self.bystander = bystander
         self.withdrawn = withdrawn
         self.charge = charge
+        self.at = monotonic()
 
 
 class Asked:

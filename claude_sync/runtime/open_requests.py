@@ -25,6 +25,7 @@ from ..wire_fields import mapping_of, text_of
 
 if TYPE_CHECKING:
     from .connection import Connection
+    from .stamps import Wait
     from .timers import Timer
 
 __all__ = ["OpenRequest"]
@@ -56,6 +57,8 @@ class OpenRequest:
         self.body = body
         # Ends the wait for an answer, if something does.
         self.timer: Optional[Timer] = None
+        # What a timeline shows of it.
+        self.wait: Optional[Wait] = None
         self._lock = threading.Lock()  # guards everything below; nothing is called under it
         self.state = "open"
         self._cancelled: Optional[threading.Event] = None
@@ -122,7 +125,7 @@ class OpenRequest:
                 if self._handling == threading.get_ident():
                     self._kept = data
                     return
-                self.state = "answered"
+                self._over("answered")
                 late = False
             else:
                 late = True
@@ -147,7 +150,7 @@ class OpenRequest:
                 return
             if instead is not None:
                 self._decision = instead
-            self.state = "answered"
+            self._over("answered")
         self._write(data)
 
     def is_decided(self) -> bool:
@@ -176,12 +179,17 @@ class OpenRequest:
         with self._lock:
             if self.state != "open":
                 return False
-            self.state = "withdrawn"
+            self._over("withdrawn")
             self._decision = self._kept = None
             cancelled = self._cancelled
         if cancelled is not None:
             cancelled.set()
         return True
+
+    def _over(self, state: str) -> None:
+        self.state = state
+        if self.wait is not None:
+            self.wait.over()
 
     def _write(self, data: bytes) -> None:
         try:

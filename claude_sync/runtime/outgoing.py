@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Callable, Deque, Optional
 from ..log import logger
 
 if TYPE_CHECKING:
+    from .traffic import Counter
     from .transport import Transport
 
 __all__ = ["Outgoing"]
@@ -25,8 +26,15 @@ __all__ = ["Outgoing"]
 class Outgoing:
     """The way to one CLI; *on_failure* is told once that it no longer listens."""
 
-    def __init__(self, transport: Transport, owner: str, on_failure: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        owner: str,
+        on_failure: Callable[[], None],
+        traffic: Optional[Counter] = None,
+    ) -> None:
         self._transport = transport
+        self._traffic = traffic
         self._owner = owner
         self._on_failure = on_failure
         # Guards everything below; never held while something blocks.
@@ -42,6 +50,9 @@ class Outgoing:
         with self._lock:
             if self._stopped:
                 return
+            if self._traffic is not None:
+                self._traffic.bytes_sent += len(data)
+                self._traffic.lines_sent += data.count(b"\n")
             if not self._waiting and not self._is_writing:
                 try:
                     taken = self._transport.write_now(data)

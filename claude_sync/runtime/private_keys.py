@@ -20,6 +20,7 @@ __all__ = [
     "PEM_END",
     "PEM_NAME",
     "PEM_WORD",
+    "begins_private_key",
     "end_of_private_key",
     "hide_private_keys",
 ]
@@ -58,6 +59,16 @@ def hide_private_keys(text: str, hide: Callable[[str], str]) -> str:
         parts += [text[done : found.start()], hide(text[found.start() : stop])]
         done = stop
     return "".join([*parts, text[done:]])
+
+
+def begins_private_key(text: str) -> bool:
+    """Whether a key begins in *text*, and does not end in it."""
+    if PEM_BEGIN not in text:
+        return False
+    last = None
+    for last in compiled(PEM_BEGIN + PEM_NAME).finditer(text):  # noqa: B007 - the last one counts
+        pass
+    return last is not None and end_of_private_key(text, last.end()) < 0
 
 
 def end_of_private_key(text: str, begin: int) -> int:

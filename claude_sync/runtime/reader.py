@@ -18,7 +18,7 @@ import time
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, List, Optional
 
-from ..log import logger, shortened
+from ..log import ShownLines, log_received, logger
 from ..protocol.codec import decode
 from ..protocol.lines import LineSplitter
 from .items import EndOfStream, Routed, StderrLine
@@ -63,6 +63,7 @@ class ReaderThread(threading.Thread):
         inbox = self._inbox
         read = connection.transport.read
         deliver = connection.deliver
+        traffic = connection.traffic
         splitter = LineSplitter()
         size = 0
         while True:
@@ -70,7 +71,9 @@ class ReaderThread(threading.Thread):
             connection.last_activity = time.monotonic()
             lines = splitter.feed(chunk) if chunk else splitter.end()
             size += len(chunk)
+            traffic.bytes_received += len(chunk)
             if lines:
+                traffic.lines_received += len(lines)
                 # All of a long line counts, not only the read that completed it.
                 deliver(self._messages(lines), size)
                 size = 0
@@ -89,6 +92,8 @@ class ReaderThread(threading.Thread):
         if connection.recorder is not None:
             for line in lines:
                 connection.recorder.received(line)
+        if logger.isEnabledFor(DEBUG):
+            log_received(lines)
         for line in lines:
             message = decode(line)
             if message is None:
@@ -105,6 +110,9 @@ class ReaderThread(threading.Thread):
                     routed = Routed(message, None)
                 if routed is not None:
                     append(routed)
+        marks = connection.marks
+        if marks is not None and marks.first is None:
+            marks.first_piece(items)
         return items
 
 
@@ -126,6 +134,7 @@ class StderrThread(threading.Thread):
         """See the class."""
         connection = self._connection
         splitter = LineSplitter()
+        for_the_log = ShownLines()
         try:
             while True:
                 chunk = connection.transport.read_error()
@@ -134,7 +143,7 @@ class StderrThread(threading.Thread):
                     text = line.decode("utf-8", "replace")
                     connection.stderr_tail.append(text[:LONGEST_STDERR_LINE])
                     if logger.isEnabledFor(DEBUG):
-                        logger.debug("< stderr: %s", shortened(text))
+                        logger.debug("< stderr: %s", for_the_log.shown(text))
                     if connection.stderr_wanted():
                         self._inbox.put([StderrLine(text)], len(line))
                 if not chunk:

@@ -160,6 +160,8 @@ class Serving:
             decided = self._ask_each(request, asked, turn)
             if decided:
                 instead = None
+                if not slot.is_decided():
+                    self._engine.watch.remind(slot)
             elif decided is not None:
                 self._warn_undecided(request, bool(asked))
                 instead = deny_reply(slot.message, DENIED)

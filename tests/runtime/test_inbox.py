@@ -238,3 +238,15 @@ def test_merged_text_takes_room(small):
         assert not pausing.done()
         take_new(small)
         pausing.result(PATIENCE)
+
+
+def test_what_waits_is_counted(inbox):
+    """Items and bytes; also of the batch that is being worked off."""
+    assert inbox.waiting() == (0, 0)
+    inbox.put(["a", "b"], 10)
+    inbox.put(["c"], 5)
+    assert inbox.waiting() == (3, 15)
+    batch = inbox.take(0)
+    assert inbox.waiting() == (3, 5)
+    batch.clear()
+    assert inbox.waiting() == (1, 5)

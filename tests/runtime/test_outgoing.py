@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from claude_sync.runtime.outgoing import Outgoing
+from claude_sync.runtime.traffic import Counter
 from claude_sync.runtime.transport import Transport
 
 PATIENCE = 10
@@ -130,3 +131,19 @@ def test_stopped_it_writes_no_more(way):
     outgoing.write(b"three\n")
     assert b"two" not in pipe.taken
     assert b"three" not in pipe.taken
+
+
+def test_what_is_sent_is_counted(failures):
+    """Lines and bytes, whether the pipe takes them at once or not; not after the end."""
+    pipe, counter = Pipe(room=3), Counter()
+    outgoing = Outgoing(pipe, "test", lambda: failures.append(1), counter)
+    outgoing.write(b"one\n")
+    outgoing.write(b"two\nend\n")
+    assert (counter.lines_sent, counter.bytes_sent) == (3, 12)
+    pipe.read.set()
+    assert pipe.all.wait(PATIENCE)
+    outgoing.stop()
+    outgoing.thread.join(PATIENCE)
+    outgoing.write(b"late\n")
+    assert (counter.lines_sent, counter.bytes_sent) == (3, 12)
+    assert failures == []

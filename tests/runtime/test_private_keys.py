@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from claude_sync.runtime.private_keys import hide_private_keys
+from claude_sync.runtime.private_keys import begins_private_key, hide_private_keys
 
 # Nobody's, and no keys.
 BODY = "MII" + "Ab3+" * 15
@@ -79,3 +79,13 @@ def test_several_keys():
     other = "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----"
     assert hidden(f"{key}\n{other}\n{key}\nend") == f"***\n{other}\n***\nend"
     assert hidden(f"{key} a {LINES[0]} {LINES[0]} {BODY}") == "*** a ***"
+
+
+def test_where_a_key_begins_that_goes_on():
+    """The last one counts: one that ends in the same text does not go on."""
+    key = "\n".join(LINES)
+    assert begins_private_key(LINES[0])
+    assert begins_private_key(f"{key} {LINES[0]}")
+    assert not begins_private_key(key)
+    assert not begins_private_key("-----BEGIN CERTIFICATE-----")
+    assert not begins_private_key("")

@@ -11,6 +11,7 @@ import pytest
 from claude_sync.runtime.inbox import Inbox
 from claude_sync.runtime.items import EndOfStream, StderrLine
 from claude_sync.runtime.reader import LONGEST_STDERR_LINE, ReaderThread, StderrThread
+from claude_sync.runtime.traffic import Counter
 
 PATIENCE = 10
 
@@ -42,6 +43,8 @@ def connect(source, wanted=True):
     return SimpleNamespace(
         transport=source,
         recorder=None,
+        marks=None,
+        traffic=Counter(),
         must_read=lambda: False,
         refuse=lambda message: told.append(("refuse", message)),
         told=told,
@@ -257,3 +260,9 @@ def test_all_of_a_long_line_counts():
     thread.join(PATIENCE)
     first = sum(map(len, portions[:4]))
     assert sizes == [(1, first), (1, len(portions[4]))]
+
+
+def test_what_is_received_is_counted():
+    """Bytes by the read, lines when they are complete; what is no message counts, too."""
+    connection, _ = run_reader(b'{"type":"a"}\nno mes', b'sage\n{"ty', b'pe":"b"}')
+    assert (connection.traffic.lines_received, connection.traffic.bytes_received) == (3, 36)

@@ -15,7 +15,9 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import weakref
 from concurrent.futures import Executor, Future
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional
 
 from .batches.checkpoints import Checkpoint
@@ -27,8 +29,9 @@ from .errors import UsageError
 from .options import Options, options_from
 from .pool import Pool, check_count, refuse_conversations
 from .runtime.batching import Run
-from .runtime.crews import Crew
+from .runtime.crews import Crew, end_timers
 from .runtime.engine import new_uuid
+from .runtime.timers import Timers
 
 if TYPE_CHECKING:
     from .batches.progress import Progress
@@ -86,8 +89,9 @@ class Batch:
         self._pool: Optional[Pool] = None
         self._run: Optional[Run] = None
         self._given = 0
-        self._is_stopped = self._is_cancelled = False
-        self._iterator = self._items()
+        self._is_stopped = self._is_closing = False
+        # It does not hold the batch, so that a forgotten one goes at once.
+        self._iterator = items_of(weakref.ref(self))
 
     # Taking items.
 
@@ -111,6 +115,11 @@ class Batch:
                 "instead of iterating, or pass checkpoint=..., which keeps them."
             )
         if self._given:
+            if not can_be_read_twice(self._prompts):
+                raise UsageError(
+                    "some items were taken from this batch already, and its prompts cannot be read "
+                    "again. Call results() instead of iterating, or pass the prompts as a list."
+                )
             for _ in self:
                 pass
             return self._from_checkpoint()
@@ -119,8 +128,10 @@ class Batch:
     def to_jsonl(self, path: Any) -> int:
         """Write the items into a file, one JSON object a line, as they come; how many."""
         count = 0
-        with open(path, "w", encoding="utf-8") as file:
-            for item in self._all_or_rest():
+        items = self._all_or_rest()
+        # Half a surrogate pair, which a prompt may have, is told as JSON tells it.
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+            for item in items:
                 file.write(json.dumps(item.as_json(), ensure_ascii=False) + "\n")
                 count += 1
         return count
@@ -175,9 +186,11 @@ class Batch:
         """
         Stop now: what is being answered is interrupted, and comes as failed.
 
-        From any thread; the loop over the items ends soon after.
+        From any thread; the loop over the items ends soon after. What workers of an
+        ``executor`` have begun cannot be interrupted, and is waited for; :meth:`close` does not
+        wait.
         """
-        self._is_stopped = self._is_cancelled = True
+        self._is_stopped = True
         if self._run is not None:
             self._run.cancel()
         if self._pool is not None:
@@ -188,6 +201,7 @@ class Batch:
         if self._iterator.gi_running:  # on_item calls this, or another thread
             self.cancel()
         else:
+            self._is_closing = True
             self._iterator.close()
 
     def __enter__(self) -> Batch:
@@ -198,34 +212,16 @@ class Batch:
 
     # How.
 
-    def _items(self) -> Any:
+    def _begin(self, ending: ExitStack) -> Run:
+        """Make what does the work; *ending* gets what is to be done after it."""
         checkpoint = None
+        if self._progress is not None:
+            ending.callback(self._progress.end)
         if self._path is not None:
             checkpoint = Checkpoint(self._path, None if self._form is None else self._form.schema)
-        crew = None
-        try:
-            crew, run = self._begin(checkpoint)
-            if self._progress is not None:
-                self._progress.begin(self)
-            for item in run.items():
-                self._note(item)
-                yield item
-        finally:
-            if self._run is not None:
-                self._run.end()
-            if self._pool is not None:
-                self._pool.close(CLOSING_TIME)
-            if crew is not None:
-                crew.close(CLOSING_TIME)
-            if checkpoint is not None:
-                checkpoint.close()
-            if self._progress is not None:
-                self._progress.end()
-
-    def _begin(self, checkpoint: Optional[Checkpoint]) -> Any:
+            ending.callback(checkpoint.close)
         run_id = new_uuid()
-        can_be_read_twice = iter(self._prompts) is not self._prompts
-        if checkpoint is not None and checkpoint.finished and can_be_read_twice:
+        if checkpoint is not None and checkpoint.finished and can_be_read_twice(self._prompts):
             checkpoint.check(tasks_of(self._prompts, run_id))  # before anything is sent
         crew = None
         if self._executor is None:
@@ -242,12 +238,18 @@ class Batch:
             checkpoint=checkpoint,
             form=self._form,
         )
+        ending.callback(run.end)
         if crew is not None:
-            self._pool = make_pool(self._settings, self._handlers, run.slow_down)
+            ending.callback(crew.close, CLOSING_TIME)
+            self._pool = make_pool(self._settings, self._handlers, run.slow_down, run.spend)
             pools.append(self._pool)
+            ending.callback(self._pool.close, CLOSING_TIME)
+        ending.callback(run.cancel)
         if self._is_stopped:
             run.stop()
-        return crew, run
+        if self._progress is not None:
+            self._progress.begin(weakref.proxy(self))
+        return run
 
     def _note(self, item: Item) -> None:
         self._given += 1
@@ -276,6 +278,46 @@ class Batch:
             return items
         finally:
             checkpoint.close()
+
+
+def items_of(find: Callable[[], Optional[Batch]]) -> Any:
+    """
+    The items of the batch that *find* finds; and its end, in the order of the last first.
+
+    A batch that was forgotten is found no more. Then the garbage collector may have come here,
+    on any thread, whatever locks that thread holds; so the end is left to another one.
+    """
+    ending = ExitStack()
+    timers = Timers("batch")
+    is_forgotten = False
+    try:
+        timers.start()
+        ending.callback(end_timers, timers)
+        run = found(find)._begin(ending)
+        for item in run.items():
+            found(find)._note(item)
+            yield item
+    except GeneratorExit:
+        batch = find()
+        is_forgotten = batch is None or not batch._is_closing
+        raise
+    finally:
+        if is_forgotten:
+            timers.run_soon(ending.close)
+        else:
+            ending.close()
+
+
+def found(find: Callable[[], Optional[Batch]]) -> Batch:
+    """The batch, of which the next item was just asked for."""
+    batch = find()
+    assert batch is not None
+    return batch
+
+
+def can_be_read_twice(prompts: Iterable[Any]) -> bool:
+    """Whether iterating again gives the same prompts, and not those that are left."""
+    return iter(prompts) is not prompts
 
 
 def map(

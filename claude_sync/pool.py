@@ -333,6 +333,11 @@ class Pool:
         if member is None:
             assert timeout is not None
             raise AskTimeout(timeout, sent=False)
+        try:
+            self._check_budget()  # others have spent something while this one waited
+        except BudgetExceeded:
+            self._keeper.put_back(member)
+            raise
         return member
 
     def _check_budget(self) -> None:

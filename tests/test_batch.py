@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import io
 import json
 import pickle
 import threading
@@ -13,8 +14,18 @@ import pytest
 from batch_executors import PATIENCE, InlineExecutor, answered, needed
 
 import claude_sync
-from claude_sync import AskTimeout, CliNotFound, Item, Options, TurnInterrupted, UsageError
+from claude_sync import (
+    AskTimeout,
+    CliNotFound,
+    Item,
+    Options,
+    Pool,
+    TurnInterrupted,
+    UsageError,
+)
+from claude_sync.batches.checkpoints import Checkpoint
 from claude_sync.batches.items import Outcome
+from claude_sync.batches.progress import LineProgress
 from claude_sync.testing import StandIn
 
 
@@ -113,14 +124,71 @@ def test_leaving_the_block_ends_everything():
     assert batch._pool.state == "closed"
 
 
-def test_a_batch_that_is_forgotten_is_ended():
-    """Nothing outlives it."""
-    batch = claude_sync.map(["a", *["[[sleep 60]] b"] * 5], workers=2, **echo())
-    assert next(batch).answer == "echo: a"
-    pool = batch._pool
-    del batch
+def wait_until_closed(pool):
+    """Nothing announces it."""
+    for _ in range(6000):
+        if pool.state == "closed":
+            return
+        threading.Event().wait(0.005)
+    raise AssertionError("waited in vain")
+
+
+@pytest.fixture
+def no_collector():
+    """Only what nobody holds any more goes."""
     gc.collect()
-    assert pool.state == "closed"
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_a_batch_that_is_forgotten_is_ended(no_collector, progress, monkeypatch):
+    """Nothing outlives it, and no collector has to come by first."""
+    monkeypatch.setattr(claude_sync.batch, "shown_progress", lambda: LineProgress(io.StringIO()))
+    prompts = ["a", *["[[sleep 60]] b"] * 5]
+    pools = []
+    for item in claude_sync.map(prompts, workers=2, progress=progress, **echo()):
+        assert item.answer == "echo: a"
+        pools = [each for each in gc.get_objects() if type(each) is Pool and each.state == "open"]
+        break
+    assert len(pools) == 1
+    wait_until_closed(pools[0])
+
+
+def test_a_batch_may_be_collected_on_a_thread_of_its_own(no_collector, tmp_path, monkeypatch):
+    """The collector comes when it likes, also while such a thread holds the lock of the batch."""
+    is_inside, may_collect, is_collected = (threading.Event() for _ in range(3))
+    add = Checkpoint.add
+
+    def collecting(checkpoint, item, digest):
+        if item.index == 1:
+            is_inside.set()
+            may_collect.wait(PATIENCE)
+            gc.collect()
+            is_collected.set()
+        add(checkpoint, item, digest)
+
+    monkeypatch.setattr(Checkpoint, "add", collecting)
+    circle = []  # only the collector finds what is in it
+    circle.append(circle)
+    batch = claude_sync.map(
+        list("abc"),
+        checkpoint=tmp_path / "run.jsonl",
+        on_item=circle.append,
+        workers=1,
+        **echo(),
+    )
+    circle.append(batch)
+    first = next(batch)
+    batch._run._fill()
+    assert is_inside.wait(PATIENCE)
+    pool = batch._pool
+    del batch, circle
+    may_collect.set()
+    assert is_collected.wait(PATIENCE)
+    wait_until_closed(pool)
+    assert first.answer == "echo: a"
 
 
 def test_close_from_on_item_stops_it():
@@ -161,6 +229,17 @@ def test_options_may_come_as_one_object():
     assert [item.ok for item in items] == [True, False]
 
 
+def test_what_its_clis_spend_after_an_answer_counts():
+    """The pool tells the batch, which is all that knows of the budget."""
+    prompts = ["a", "b", "c", "d", "e"]
+    batch = claude_sync.map(prompts, workers=1, budget_usd=2.0, **echo(cost=0.25))
+    assert next(batch).ok
+    batch._pool._keeper.tell_late(2.0)
+    rest = list(batch)
+    assert not any(item.ok for item in rest[1:])
+    assert batch.cost_usd == 2.25 + 0.25 * rest[0].ok
+
+
 def test_to_jsonl(tmp_path):
     """One object a line, failed ones included."""
 
@@ -183,6 +262,29 @@ def test_to_jsonl(tmp_path):
     }
     assert second["answer"] is None
     assert second["error"]["type"] == "AskTimeout"
+
+
+def test_half_a_surrogate_pair_can_be_written(tmp_path):
+    """As JSON writes it."""
+    path = tmp_path / "answers.jsonl"
+    assert claude_sync.map(["a\ud800"], executor=InlineExecutor()).to_jsonl(path) == 1
+    assert json.loads(path.read_text(encoding="utf-8"))["answer"] == "echo: a\ud800"
+
+
+@pytest.mark.parametrize("method", ["results", "to_jsonl", "to_pandas"])
+def test_a_generator_cannot_give_its_prompts_again(tmp_path, method):
+    """That is told; no file is made empty, and no item is lost without a word."""
+    if method == "to_pandas":
+        needed("pandas")
+    old = tmp_path / "old.jsonl"
+    old.write_text("kept")
+    checkpoint = tmp_path / "run.jsonl"
+    with claude_sync.map(iter("abc"), executor=InlineExecutor(), checkpoint=checkpoint) as batch:
+        next(batch)
+        with pytest.raises(UsageError, match="pass the prompts as a list"):
+            getattr(batch, method)(*([old] if method == "to_jsonl" else []))
+        assert [item.prompt for item in batch] == ["b", "c"]
+    assert old.read_text() == "kept"
 
 
 def test_a_column_of_a_table():

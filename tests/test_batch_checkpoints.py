@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ from executables import ROOT
 
 import claude_sync
 import claude_sync.protocol.tries
-from claude_sync import AskTimeout, UsageError
+from claude_sync import AskTimeout, Overloaded, UsageError
 from claude_sync.batches import checkpoints
 from claude_sync.batches.checkpoints import Checkpoint
 from claude_sync.batches.items import Outcome
@@ -96,6 +97,44 @@ def test_the_budget_counts_earlier_runs(path):
     assert [item.ok for item in items] == [True, True, False, False]
 
 
+def overloaded(task):
+    """Every attempt fails, and costs something."""
+    return Outcome(error=Overloaded("busy"), cost_usd=1.0)
+
+
+def test_a_try_that_the_budget_forbids_is_remembered_with_its_cost(path, monkeypatch):
+    """What was spent on the tries before is spent in the next run, too."""
+    monkeypatch.setattr(claude_sync.protocol.tries, "FIRST_WAIT", 0.001)
+    _, asked, batch = ask(list("ab"), path, overloaded, budget_usd=2.0)
+    assert (asked, batch.cost_usd) == ([0, 0], 2.0)
+    _, asked, batch = ask(list("ab"), path, overloaded, budget_usd=2.0)
+    assert (asked, batch.cost_usd) == ([], 2.0)
+
+
+def test_what_waits_for_another_try_is_remembered_when_the_batch_is_left(path, monkeypatch):
+    """Its first try has cost something."""
+    monkeypatch.setattr(claude_sync.protocol.tries, "FIRST_WAIT", 3600.0)
+    executor = InlineExecutor(lambda task: answered(task) if task.index == 0 else overloaded(task))
+    with claude_sync.map(
+        list("ab"), workers=2, executor=executor, checkpoint=path, ordered=False
+    ) as batch:
+        next(batch)
+        batch._run._fill()
+    assert [line["cost_usd"] for line in lines_of(path)] == [0.0, 1.0]
+
+
+def test_what_is_spent_for_no_item_is_remembered(path):
+    """By the batch, and by the next run."""
+    batch = claude_sync.map(list("abc"), executor=InlineExecutor(fails()), checkpoint=path)
+    next(batch)
+    batch._run.spend(4.0)
+    list(batch)
+    assert batch.cost_usd == 5.5
+    for _ in range(2):
+        _, asked, batch = ask(list("abc"), path)
+        assert (asked, batch.cost_usd) == ([], 5.5)
+
+
 def test_half_a_line_is_cut_off(path):
     """The last words of a process that was killed, at any byte of them."""
     ask(list("abc"), path)
@@ -139,6 +178,91 @@ def test_another_file_is_left_alone(path, content):
     with pytest.raises(UsageError, match="is no checkpoint"):
         ask(["a"], path)
     assert path.read_text() == content
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {},
+        {"claude_sync_checkpoint": 1, "returns": None, "failed_usd": 0.0},
+        {"index": -1, "digest": "00", "error": None, "cost_usd": 0.0},
+        {"index": "0", "digest": "00", "error": None, "cost_usd": 0.0},
+        {"index": 1 << 62, "digest": "00", "error": None, "cost_usd": 0.0},
+        {"index": 0, "digest": "zz", "error": None, "cost_usd": 0.0},
+        {"index": 0, "digest": "00", "error": {}, "cost_usd": "much"},
+    ],
+)
+def test_a_line_that_is_no_item_is_told(path, line):
+    """Two files that were put together, for example; nothing is written over."""
+    ask(["a"], path)
+    with open(path, "a") as file:
+        file.write(json.dumps(line) + "\n")
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="is broken at byte"):
+        ask(["a"], path)
+    assert path.read_bytes() == before
+    assert not checkpoints.OPEN
+
+
+@pytest.mark.parametrize("name", ["none/run.jsonl", ".", *(["pipe"] if os.name == "posix" else [])])
+def test_what_cannot_be_a_checkpoint_is_told(tmp_path, name):
+    """A folder that is missing, and things that can be read without end."""
+    if name == "pipe":
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(UsageError, match="Name a"):
+        ask(["a"], tmp_path / name)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_device_is_no_checkpoint():
+    """It can be read without end, and never be written."""
+    with pytest.raises(UsageError, match="no ordinary file"):
+        ask(["a"], "/dev/full")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_a_link_stays_a_link(path):
+    """When failed items are taken out, the file that it names is the one that changes."""
+    link = path.with_name("link.jsonl")
+    link.symlink_to(path.name)
+    ask(list("ab"), link, fails("b"))
+    ask(list("ab"), link, fails())
+    assert link.is_symlink()
+    assert [line["error"] for line in lines_of(path)] == [None, None]
+
+
+def test_half_a_line_is_taken_back_when_the_disk_is_full(path, monkeypatch):
+    """Others are still to come, and a broken line among them could not be mended."""
+    write = os.write
+    ask(["a"], path)
+    before = path.read_bytes()
+    checkpoint = Checkpoint(path)
+    items, _, _ = ask(["b"], path.with_name("other.jsonl"))
+
+    def full(file, data):
+        monkeypatch.setattr(os, "write", refused)
+        return write(file, data[:10])
+
+    def refused(file, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        checkpoint.add(items[0], 7)
+    assert path.read_bytes() == before
+    checkpoint.close()
+
+
+def test_prompts_without_end_are_compared_as_far_as_they_are_known(path):
+    """Something that can be read twice, and never to the end."""
+
+    class Endless:
+        def __iter__(self):
+            return map(str, itertools.count())
+
+    for _ in range(2):
+        with claude_sync.map(Endless(), executor=InlineExecutor(), checkpoint=path) as batch:
+            assert next(batch).answer == "echo: 0"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ import time
 import pytest
 from executables import ROOT, clean_environment
 
+from claude_sync.batches import command
+from claude_sync.batches.tables import Table
 from claude_sync.cli import main
 
 PATIENCE = 60
@@ -97,6 +99,9 @@ def test_failures_are_told_and_have_an_exit_code(folder, capsys):
         (["none.csv", "-o", "out.jsonl"], "cannot be read"),
         (["rows.csv", "-o", "out.jsonl"], "has no 'prompt'; it has id, text"),
         (["rows.csv", "-o", "rows.csv", "--column", "text"], "the same file"),
+        (["in.part", "-o", "in"], "the same file"),
+        (["in.checkpoint", "-o", "in", "--restart"], "the same file"),
+        (["prompts.jsonl", "-o", "."], "no ordinary file"),
         (["rows.csv", "-o", "no/out.jsonl", "--column", "text"], "there is no folder"),
         (["prompts.jsonl", "-o", "out.jsonl", "--returns", "none.json"], "cannot be read"),
         (["prompts.jsonl", "-o", "out.jsonl", "--returns", "rows.csv"], "is no JSON"),
@@ -106,8 +111,11 @@ def test_failures_are_told_and_have_an_exit_code(folder, capsys):
 def test_what_is_wrong_is_told(folder, capsys, words, told):
     """In one line, with advice; nothing is started."""
     (folder / "list.json").write_text("[]")
+    for name in ("in.part", "in.checkpoint"):
+        (folder / name).write_text('"a"\n')
     assert main(["batch", *words, "--cli", "/nowhere/claude"]) == 2
     assert told in capsys.readouterr().err
+    assert (folder / "in.part").read_text() == (folder / "in.checkpoint").read_text() == '"a"\n'
 
 
 @pytest.mark.parametrize(
@@ -132,6 +140,60 @@ def test_a_missing_cli_is_told(folder, capsys):
     """By what failed, and the exit code."""
     assert main(["batch", "prompts.jsonl", "-o", "out.jsonl", "--cli", "/nowhere/claude"]) == 1
     assert "CliNotFound" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_what_is_no_file_is_not_replaced_by_one(folder, capsys):
+    """Devices and pipes are not ours."""
+    os.mkfifo(folder / "pipe")
+    assert main(["batch", "prompts.jsonl", "-o", "pipe", "--offline"]) == 2
+    assert "no ordinary file" in capsys.readouterr().err
+    assert not (folder / "pipe").is_file()
+
+
+def test_a_full_disk_is_told(folder, capsys, monkeypatch):
+    """In one line; what was answered before is not lost."""
+
+    def full(source, target):
+        raise OSError(28, "No space left on device")
+
+    words = ["batch", "prompts.jsonl", "-o", "out.jsonl", "--offline"]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full)
+        assert main(words) == 1
+    assert "the answers cannot be written: No space left" in capsys.readouterr().err
+    assert main(words) == 0
+    assert "6 of 6 answered (6 of them before)" in capsys.readouterr().err
+
+
+def test_half_a_surrogate_pair_is_written(folder):
+    """As it came: what was paid for is not lost to a character."""
+    (folder / "odd.jsonl").write_text('"a\\ud800"\n')
+    assert main(["batch", "odd.jsonl", "-o", "out.jsonl", "--offline"]) == 0
+    assert answers_in(folder)[0]["answer"] == "echo: a\ud800"
+
+
+def test_an_input_that_shrinks_is_no_success(folder, monkeypatch):
+    """Not all that was counted has an answer."""
+    monkeypatch.setattr(Table, "__len__", lambda table: 7)
+    assert main(["batch", "prompts.jsonl", "-o", "out.jsonl", "--offline"]) == 1
+
+
+def test_ctrl_c_while_something_is_written_is_no_failure(monkeypatch):
+    """The stream is busy then, and refuses to be used a second time."""
+    stops = []
+
+    class Stopped:
+        def stop(self):
+            stops.append(True)
+
+    def busy(text):
+        raise RuntimeError("reentrant call")
+
+    monkeypatch.setattr(command, "tell", busy)
+    with command.interruptible(Stopped()) as presses:
+        signal.raise_signal(signal.SIGINT)
+    assert stops == presses == [True]
 
 
 def start(folder, *words):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,8 @@ def test_plain_values():
     assert plain(Number()) == 7
     assert plain(object()) == "<object>"
     assert len(plain(b"bytes")) == 64
+    assert plain(datetime.date(2024, 2, 29)) == "2024-02-29"
+    assert plain([float("nan"), float("inf"), 1.5]) == ["nan", "inf", 1.5]
 
 
 def test_a_worker_gets_no_errors():

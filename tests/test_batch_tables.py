@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 import pytest
+from batch_executors import PATIENCE
 
 from claude_sync import UsageError
 from claude_sync.batches.tables import Table
@@ -58,6 +62,21 @@ def test_a_template(file):
     path = file("who,what\nAda,{likes} tea\n", "rows.csv")
     made = prompts(path, template="{who}: {what} {{end}}")
     assert made == [{"prompt": "Ada: {likes} tea {end}"}]
+    path = file("review text\nfine\n", "rows.csv")
+    assert prompts(path, template="Kind? {review text}") == [{"prompt": "Kind? fine"}]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_can_be_read_once_and_is(tmp_path):
+    """Its rows are there whenever they are wanted."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=('"a"\n"b"\n',), daemon=True)
+    writer.start()
+    table = Table(path, None, None)
+    writer.join(PATIENCE)
+    assert len(table) == 2
+    assert list(table) == list(table) == [{"prompt": "a"}, {"prompt": "b"}]
 
 
 @pytest.mark.parametrize(
@@ -76,6 +95,10 @@ def test_a_template(file):
         ("a\n1\n", "a.csv", None, "{a.b}", "no column"),
         ("a\n1\n", "a.csv", None, "{}", "no column"),
         ("a\n1\n", "a.csv", None, "{a", "template is wrong"),
+        ("0\n1\n", "a.csv", None, "{0}", "no column"),
+        ("a\n1\n", "a.csv", None, "{a:d}", "does not fit line 2"),
+        ("a\n1\n", "a.csv", None, "{a:{b}}", "does not fit line 2"),
+        ("a,a\n1,2\n", "a.csv", "a", None, "two columns 'a'"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(file, content, name, column, template, words):

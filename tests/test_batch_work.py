@@ -18,7 +18,15 @@ import claude_sync
 from claude_sync import ClaudeError, CliNotFound, Options, Overloaded, RateLimited
 from claude_sync.batches import work
 from claude_sync.batches.items import Task, structured_output
-from claude_sync.batches.work import Settings, attempt, attempt_in_worker, make_pool
+from claude_sync.batches.work import (
+    Settings,
+    ask_member,
+    attempt,
+    attempt_in_worker,
+    make_pool,
+)
+from claude_sync.runtime.pooling import Member
+from claude_sync.runtime.waiting import Deadline
 from claude_sync.testing import ScriptedCli, StandIn, builders
 
 
@@ -87,6 +95,47 @@ def test_a_process_that_is_killed_costs_only_what_it_had():
         items = list(batch)
     assert items[0].answer == "echo: a"
     assert [type(item.error).__name__ for item in items[1:]] == ["BrokenProcessPool"] * 2
+
+
+class Spender:
+    """A client that is told what it has cost."""
+
+    def __init__(self):
+        self.cost_usd = 0.0
+
+    def close(self, timeout):
+        """As clients do."""
+
+
+def test_what_nobody_asked_for_is_told_once():
+    """An agent that reports back after the answer spends, too; each cent counts once."""
+    late = []
+    pool = make_pool(settings(), late=late.append)
+    keeper, member = pool._keeper, Member()
+    member._client = Spender()
+    keeper._members.add(member)
+    member._client.cost_usd = 1.0
+    assert keeper.settle(member) == 1.0
+    assert keeper.settle(member) == 0.0
+    member._client.cost_usd = 3.5
+    keeper._end(member)
+    keeper._end(member)
+    assert late == [2.5]
+    assert pool.cost_usd == 3.5
+
+
+def test_a_question_does_not_pay_for_what_came_before_it():
+    """It is told as late instead."""
+    late = []
+    asking = settings()
+    pool = make_pool(asking, late=late.append)
+    try:
+        member = pool._keeper.take(Deadline(PATIENCE))
+        member.counted = -2.0
+        outcome = ask_member(pool, asking, Task(0, "a"), member)
+        assert (outcome.cost_usd, late) == (0.25, [2.0])
+    finally:
+        pool.close()
 
 
 def test_threads_of_the_standard_library():

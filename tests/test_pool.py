@@ -285,6 +285,31 @@ def test_a_budget_is_that_of_the_whole_pool():
             pass
 
 
+def test_a_budget_holds_for_those_who_waited_for_a_client():
+    """They looked when nothing was spent yet, so they look again."""
+    with Pool(size=1, budget_usd=1.0, **stand_in(cost=1.0)) as pool:
+        with pool.client() as client:
+            errors = []
+
+            def ask():
+                try:
+                    pool.ask("x")
+                except BudgetExceeded as error:
+                    errors.append(error)
+
+            threads = [threading.Thread(target=ask, daemon=True) for _ in range(5)]
+            for thread in threads:
+                thread.start()
+            while len(pool._keeper._waiting) < 5:
+                threading.Event().wait(0.005)
+            client.ask("spends it all")
+        for thread in threads:
+            thread.join(PATIENCE)
+        assert len(errors) == 5
+        assert pool.cost_usd == 1.0
+        assert pool._keeper.count("idle") == 1
+
+
 def test_handlers_and_typed_answers_work():
     """What a client takes, a pool takes."""
     heard = []

@@ -25,8 +25,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
+import operator
 import os
+import stat
 import time
 from array import array
 from typing import Any, Dict, Iterable, Iterator, Optional, Set, Tuple
@@ -75,14 +78,17 @@ class Checkpoint:
         self._identity = os.path.realpath(self._path)
         if self._identity in OPEN:
             raise in_use(self._path)
-        self._file = os.open(self._path, FLAGS, 0o600)
-        try:
-            lock(self._file, self._path)
-            self._read()
-        except BaseException:
-            os.close(self._file)
-            raise
         OPEN.add(self._identity)
+        try:
+            self._file = opened(self._path)
+            try:
+                self._read()
+            except BaseException:
+                os.close(self._file)
+                raise
+        except BaseException:
+            OPEN.discard(self._identity)
+            raise
         self._is_open = True
 
     # While the batch runs.
@@ -106,9 +112,9 @@ class Checkpoint:
         return True
 
     def check(self, tasks: Iterable[Task]) -> None:
-        """Compare all prompts at once, where they can be read twice."""
+        """Compare all prompts at once, where they can be read twice; no more than are known."""
         count = 0
-        for task in tasks:
+        for task in itertools.islice(tasks, len(self._places)):
             self.is_finished(task)
             count += 1
         self.check_end(count)
@@ -145,7 +151,21 @@ class Checkpoint:
         told["digest"] = f"{digest:016x}"
         if item.answer is not None:
             told["session_id"] = item.answer.session_id
-        write_all(self._file, encoded(told))
+        self._write(told)
+
+    def add_cost(self, amount: float) -> None:
+        """Remember what was spent for no item; as what failed, it is taken over by the head."""
+        self._write({"index": None, "error": {"type": "LateCost"}, "cost_usd": amount})
+
+    def _write(self, told: Dict[str, Any]) -> None:
+        before = os.fstat(self._file).st_size
+        try:
+            write_all(self._file, encoded(told))
+        except BaseException:
+            # Half a line can be mended at the end, and nowhere else.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, before)
+            raise
         now = time.monotonic()
         if now - self._synced >= SYNC_EVERY:
             os.fsync(self._file)
@@ -171,14 +191,17 @@ class Checkpoint:
             if told is None:
                 break  # half a line
             end = place + len(line)
-            if head is None:
-                head = self._checked_head(told)
-                failed_usd = head["failed_usd"]
-            elif told["error"] is not None:
-                failed += 1
-                failed_usd += told["cost_usd"]
-            else:
-                self._remember(told, place)
+            try:
+                if head is None:
+                    head = self._checked_head(told)
+                    failed_usd += head["failed_usd"]
+                elif told["error"] is not None:
+                    failed += 1
+                    failed_usd += told["cost_usd"]
+                else:
+                    self._remember(told, place)
+            except (LookupError, TypeError, ValueError, OverflowError, MemoryError):
+                raise self._broken(f"is broken at byte {place}") from None
         os.ftruncate(self._file, end)
         self.cost_usd += failed_usd
         if head is None:
@@ -187,7 +210,9 @@ class Checkpoint:
             self._rewrite(failed_usd)
 
     def _remember(self, told: Dict[str, Any], place: int) -> None:
-        index = told["index"]
+        index, digest = operator.index(told["index"]), int(told["digest"], 16)
+        if index < 0:
+            raise ValueError(index)
         missing = index + 1 - len(self._places)
         if missing > 0:
             self._places.extend([NOWHERE] * missing)
@@ -196,11 +221,11 @@ class Checkpoint:
             self.finished += 1
             self.cost_usd += told["cost_usd"]
         self._places[index] = place
-        self._digests[index] = int(told["digest"], 16)
+        self._digests[index] = digest
 
     def _rewrite(self, failed_usd: float) -> None:
         """Take out what failed; in another file, which then takes this one's place."""
-        temporary = f"{self._path}.tmp"
+        temporary = f"{self._identity}.tmp"  # beside the file itself, if the path is a link
         file = os.open(temporary, FLAGS | os.O_TRUNC, 0o600)
         try:
             lock(file, temporary)
@@ -214,7 +239,7 @@ class Checkpoint:
             if os.name == "nt":  # an open file cannot be replaced there
                 copy_over(file, self._file)
             else:
-                os.replace(temporary, self._path)
+                os.replace(temporary, self._identity)
         except BaseException:
             os.close(file)
             raise
@@ -257,10 +282,11 @@ class Checkpoint:
             what = "is no checkpoint of a batch" if place == 0 else f"is broken at byte {place}"
             if place == 0 and b'{"claude_sync_checkpoint"'.startswith(line[:25]):
                 return None
-            raise UsageError(
-                f"{self._path} {what}, and is left alone. Mend it, or name another file."
-            )
+            raise self._broken(what)
         return None
+
+    def _broken(self, what: str) -> UsageError:
+        return UsageError(f"{self._path} {what}, and is left alone. Mend it, or name another file.")
 
     def _lines(self) -> Iterator[Tuple[int, bytes]]:
         """Every line, with its place; the last one may have no end."""
@@ -342,6 +368,29 @@ def read_at(file: int, place: int, size: int) -> bytes:
         return os.pread(file, size, place)
     os.lseek(file, place, os.SEEK_SET)
     return os.read(file, size)
+
+
+def opened(path: str) -> int:
+    """The file at *path*, made if it is missing, and kept from other processes."""
+    while True:
+        try:
+            file = os.open(path, FLAGS, 0o600)
+        except OSError as error:
+            raise UsageError(
+                f"the checkpoint {path} cannot be opened: {error.strerror}. Name a file that can "
+                "be written, in a folder that exists."
+            ) from None
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise UsageError(f"the checkpoint {path} is no ordinary file. Name another one.")
+            lock(file, path)
+            # Another process may have put a new file in its place just before.
+            if os.name == "nt" or os.path.samestat(os.fstat(file), os.stat(path)):
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)
 
 
 def lock(file: int, path: str) -> None:

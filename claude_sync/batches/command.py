@@ -21,7 +21,7 @@ import threading
 import time
 from typing import Any, Dict, Iterator, Optional
 
-from ..errors import UsageError
+from ..errors import ClaudeError, UsageError
 
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
 
@@ -118,7 +118,8 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
     if presses:
         tell("interrupted; the same command goes on from here")
         return INTERRUPTED
-    return FAILED if batch.failed else OK
+    # Fewer than there were: somebody has changed the input meanwhile.
+    return FAILED if batch.failed or written != batch.total else OK
 
 
 def write_answers(batch: Any, output: str, counts: Dict[str, int]) -> int:
@@ -126,15 +127,23 @@ def write_answers(batch: Any, output: str, counts: Dict[str, int]) -> int:
     temporary = output + ".part"
     written = 0
     try:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        # Half a surrogate pair, which a prompt may have, is told as JSON tells it.
+        with open(
+            temporary, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+        ) as file:
             for item in batch:
                 counts["restored"] += item.restored
                 file.write(json.dumps(item.as_json(), ensure_ascii=False) + "\n")
                 written += 1
         os.replace(temporary, output)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)  # what was finished is in the checkpoint
+        if isinstance(error, OSError):
+            raise ClaudeError(
+                f"the answers cannot be written: {error.strerror or error}. Make room for them; "
+                "the same command goes on from here."
+            ) from None
         raise
     return written
 
@@ -152,7 +161,8 @@ def interruptible(batch: Any) -> Iterator[list]:  # type: ignore[type-arg]
         if len(presses) > 1:
             raise KeyboardInterrupt
         batch.stop()
-        tell("finishing what is being answered; Ctrl-C again stops now")
+        with contextlib.suppress(RuntimeError):  # it came while something was being written
+            tell("finishing what is being answered; Ctrl-C again stops now")
 
     before = signal.signal(signal.SIGINT, pressed)
     try:
@@ -180,8 +190,13 @@ def summary(batch: Any, restored: int, written: int, seconds: float, output: str
 
 def check_output(source: str, output: str) -> None:
     """Refuse to write over the input, or into nowhere."""
-    if os.path.realpath(source) == os.path.realpath(output):
-        raise UsageError("INPUT and OUTPUT are the same file. Name another output.")
+    for name in (output, output + ".part", output + ".checkpoint"):
+        if os.path.exists(name) and os.path.samefile(source, name):
+            raise UsageError(
+                f"{name} is written, and is the same file as INPUT. Name another output."
+            )
+    if os.path.exists(output) and not os.path.isfile(output):
+        raise UsageError(f"{output} is no ordinary file, and is left alone. Name another output.")
     folder = os.path.dirname(os.path.abspath(output))
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {folder} for the output. Make it first.")

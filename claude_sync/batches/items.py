@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import os
 from typing import Any, Dict, Optional
 
@@ -167,8 +168,12 @@ def digest_of(prompt: Any, attach: Any) -> int:
 
 def plain(value: Any) -> Any:
     """*value* as JSON can hold it; what it cannot is told by its kind."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no such numbers
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
+    if hasattr(value, "isoformat"):  # dates are common labels of rows
+        return str(value.isoformat())
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (bytes, bytearray)):

@@ -6,6 +6,7 @@ Nothing is shown where nobody looks: stderr must be a terminal, or the program a
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import time
@@ -80,7 +81,8 @@ class LineProgress(Progress):
 
     def end(self) -> None:
         if self._count:
-            self._show(time.monotonic())
+            with contextlib.suppress(ReferenceError):  # the batch was forgotten
+                self._show(time.monotonic())
             self._stream.write("\n")
             self._stream.flush()
 

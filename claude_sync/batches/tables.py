@@ -2,14 +2,18 @@
 Prompts out of files: CSV, and JSON lines.
 
 The whole file is read once before anything is sent, so that a broken line, or a column that
-is missing, costs nothing; then it is read again, row by row.
+is missing, costs nothing; then it is read again, row by row. What can be read only once, such
+as a pipe, is kept in memory.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import json
 import os
+import stat
 import string
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -44,6 +48,7 @@ class Table:
         self._template = template
         self._fields = [] if template is None else fields_of(template)
         self._separator = SEPARATORS.get(os.path.splitext(self._path)[1].lower())
+        self._content = content_of_pipe(self._path)
         self._count = sum(1 for _ in self)
 
     def __len__(self) -> int:
@@ -57,7 +62,7 @@ class Table:
         """Every row, and where it is."""
         try:
             # With the mark that spreadsheets put at the beginning, and without.
-            with open(self._path, encoding="utf-8-sig", newline="") as file:
+            with self._file() as file:
                 if self._separator is None:
                     yield from self._json_rows(file)
                 else:
@@ -68,6 +73,11 @@ class Table:
             raise UsageError(
                 f"{self._path} cannot be read: {error.strerror}. Check its name."
             ) from None
+
+    def _file(self) -> Any:
+        if self._content is None:
+            return open(self._path, encoding="utf-8-sig", newline="")
+        return io.TextIOWrapper(io.BytesIO(self._content), encoding="utf-8-sig", newline="")
 
     def _json_rows(self, file: Any) -> Iterator[Tuple[str, Any]]:
         for number, line in enumerate(file, 1):
@@ -86,6 +96,10 @@ class Table:
         before = csv.field_size_limit(LONGEST_FIELD)
         try:
             reader = csv.DictReader(file, delimiter=self._separator or ",")
+            names = list(reader.fieldnames or ())
+            twice = [name for name in names if names.count(name) > 1]
+            if twice:
+                raise UsageError(f"{self._path} has two columns {twice[0]!r}. Rename one of them.")
             for row in reader:
                 place = f"line {reader.line_num} of {self._path}"
                 if None in row or None in row.values():
@@ -103,7 +117,10 @@ class Table:
         if self._template is not None:
             for field in self._fields:
                 self._check(place, row, field)
-            made["prompt"] = self._template.format(**{key: row[key] for key in self._fields})
+            try:
+                made["prompt"] = self._template.format(**{key: row[key] for key in self._fields})
+            except (ValueError, LookupError) as error:
+                raise UsageError(f"the template does not fit {place}: {error}. Mend it.") from None
         else:
             column = self._column or "prompt"
             self._check(place, row, column)
@@ -122,13 +139,24 @@ class Table:
             )
 
 
+def content_of_pipe(path: str) -> Optional[bytes]:
+    """What is in something that can be read only once; None for files, which wait."""
+    with contextlib.suppress(OSError):
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            with open(path, "rb") as file:
+                return file.read()
+    return None
+
+
 def fields_of(template: str) -> List[str]:
     """The columns that a template names."""
     try:
         fields = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
     except ValueError as error:
         raise UsageError(f"the template is wrong: {error}. Write {{{{ for a brace.") from None
-    odd = [name for name in fields if not name or not name.replace("_", "a").isalnum()]
+    # A number, a point and a bracket have a meaning of their own there.
+    odd = [name for name in fields if not name or name.isdigit() or set(".[") & set(name)]
     if odd or not fields:
         what = f"{{{odd[0]}}} in the template is no column" if odd else "the template has no column"
         raise UsageError(f"{what}. Write {{text}} for the column text, and {{{{ for a brace.")

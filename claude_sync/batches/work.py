@@ -78,6 +78,7 @@ def make_pool(
     settings: Settings,
     handlers: Optional[Dict[str, Any]] = None,
     told_to_wait: Optional[Callable[[float], None]] = None,
+    late: Optional[Callable[[float], None]] = None,
 ) -> Pool:
     """The pool of a batch: CLIs are started when they are needed, and a little ahead of that."""
     pool = Pool.__new__(Pool)
@@ -85,6 +86,7 @@ def make_pool(
     pool._size = 2 * settings.workers
     prepare = None if told_to_wait is None else listener(told_to_wait)
     pool._begin(settings.options, dict(handlers or {}), MOST_TURNS, ahead=False, prepare=prepare)
+    pool._keeper.late = late
     return pool
 
 
@@ -116,8 +118,9 @@ def attempt(pool: Pool, settings: Settings, task: Task) -> Outcome:
 
 def ask_member(pool: Pool, settings: Settings, task: Task, member: Member) -> Outcome:
     """Ask a client, and give it back."""
-    client = member.client
-    begun, before = time.monotonic(), client.cost_usd
+    client, keeper = member.client, pool._keeper
+    keeper.tell_late(keeper.settle(member))  # not the cost of this question
+    begun, spent = time.monotonic(), 0.0
     turn: Optional[Turn] = None
     answer: Optional[Answer] = None
     error: Optional[BaseException] = None
@@ -139,11 +142,12 @@ def ask_member(pool: Pool, settings: Settings, task: Task, member: Member) -> Ou
             turn.cancel()
         raise
     finally:
-        pool._keeper.give_back(member, reusable=reusable)
+        spent = keeper.settle(member)
+        keeper.give_back(member, reusable=reusable)
     return Outcome(
         answer,
         error,
-        cost_usd=cost_of(answer, client.cost_usd - before),
+        cost_usd=cost_of(answer, spent),
         seconds=time.monotonic() - begun,
         effects=turn is not None and has_effects(turn),
         was_sent=turn is not None,

@@ -155,7 +155,7 @@ class Run:
                 item = self._send(task)
             if item is not None:
                 with self._changed:
-                    self._put_locked(item)
+                    self._finish_locked(item, task)
                 return
 
     def _may_send(self) -> bool:
@@ -285,7 +285,7 @@ class Run:
             self._news = True
             try:
                 self._count_locked(task, outcome, begun)
-            except Exception as error:  # the disk is full
+            except Exception as error:  # nothing may leave the program waiting
                 self._fatal = self._fatal or error
             self._changed.notify_all()
 
@@ -370,6 +370,16 @@ class Run:
             now = time.monotonic()
             self._pace.slow_down(now, delay, now)
 
+    def spend(self, amount: float) -> None:
+        """Something was spent that is the cost of no item, and still counts."""
+        with self._changed:
+            self.cost_usd += amount
+            if self._checkpoint is not None and not self._ended:
+                try:
+                    self._checkpoint.add_cost(amount)
+                except Exception as error:  # the disk is full
+                    self._fatal = self._fatal or error
+
     # The end.
 
     def stop(self) -> None:
@@ -391,9 +401,14 @@ class Run:
             future.cancel()
 
     def end(self) -> None:
-        """Nobody wants any more items; what still comes is not written down."""
+        """
+        Nobody wants any more items; what still comes is not written down.
+
+        What waits to be tried again is: it has cost something.
+        """
         self.cancel()
         with self._changed:
+            self._give_up_waiting_locked()
             self._ended = True
 
     def _fail(self, error: BaseException) -> None:
@@ -408,13 +423,14 @@ class Run:
 
     def _finish_locked(self, item: Item, task: Task) -> None:
         """It is on the disk before anybody sees it."""
-        try:
-            # What was never asked has nothing to be remembered.
-            is_told = item.ok or item.attempts > 0
-            if self._checkpoint is not None and is_told and not self._ended:
+        # What was never asked has nothing to be remembered; what was restored is.
+        is_told = not item.restored and (item.ok or item.attempts > 0)
+        if self._checkpoint is not None and is_told and not self._ended:
+            try:
                 self._checkpoint.add(item, task.digest)
-        finally:
-            self._put_locked(item)
+            except Exception as error:  # the disk is full
+                self._fatal = self._fatal or error
+        self._put_locked(item)
 
     def _put_locked(self, item: Item) -> None:
         self.done += 1

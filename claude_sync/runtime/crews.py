@@ -19,9 +19,13 @@ from ..batches.items import Outcome
 from ..errors import TurnInterrupted
 from .endings import reason_of
 from .responders import Responders
+from .timers import Timers
 from .waiting import Deadline
 
-__all__ = ["Crew", "first_line", "outcome_of"]
+__all__ = ["Crew", "end_timers", "first_line", "outcome_of"]
+
+# It ends at once, unless the machine is very busy.
+JOINING_TIME = 1.0
 
 
 class Crew:
@@ -51,6 +55,13 @@ class Crew:
         for thread in self._responders.stop():
             if thread is not threading.current_thread():
                 thread.join(deadline.left())
+
+
+def end_timers(timers: Timers) -> None:
+    """End a timer thread, from any thread; it may be that one."""
+    thread = timers.stop()
+    if thread is not None and thread is not threading.current_thread():
+        thread.join(JOINING_TIME)
 
 
 def outcome_of(future: Future[Outcome]) -> Outcome:

@@ -48,6 +48,8 @@ REPLACE_TIME = 10.0
 JOINING_TIME = 1.0
 # How long the end of the interpreter may be held up by each pool.
 EXIT_TIME = 5.0
+# Dollars. What is less than this comes of adding up.
+SMALLEST = 1e-9
 
 STARTING, IDLE, LENT, TIDYING, LEAVING = "starting", "idle", "lent", "tidying", "leaving"
 
@@ -69,15 +71,17 @@ class Member:
     Attributes:
         state: What it is doing, see the top of this module.
         turns: How many questions it was lent for.
+        counted: What of its cost somebody has taken into account.
 
     """
 
-    __slots__ = ("_client", "state", "turns")
+    __slots__ = ("_client", "counted", "state", "turns")
 
     def __init__(self) -> None:
         self._client: Optional[Client] = None
         self.state = STARTING
         self.turns = 0
+        self.counted = 0.0
 
     @property
     def client(self) -> Client:
@@ -137,6 +141,8 @@ class Keeper:
         self._over = threading.Event()
         # Whether there may be something to close.
         self.was_opened = False
+        # Told what was spent when nobody asked: an agent reports back after the answer.
+        self.late: Optional[Callable[[float], None]] = None
         self._crew = Responders(name)
         self.timers = Timers(name)
 
@@ -193,10 +199,15 @@ class Keeper:
             self._start_what_is_missing()
             with self._changed:
                 wait_for(self._changed, lambda: self._is_turn_of_locked(ticket), deadline)
-                return self._serve_locked(ticket)
+                try:
+                    return self._serve_locked(ticket)
+                finally:
+                    # At the same moment: nothing is started for one who was served.
+                    self._waiting.remove(ticket)
         finally:
             with self._changed:
-                self._waiting.remove(ticket)
+                if ticket in self._waiting:
+                    self._waiting.remove(ticket)
                 self._changed.notify_all()  # another one is the first now
 
     def give_back(self, member: Member, *, reusable: bool) -> None:
@@ -209,6 +220,11 @@ class Keeper:
             self._used_once = self._used_once or (reusable and not tidy)
         self._crew.run(lambda: self._tidy(member) if tidy else self._replace(member))
 
+    def put_back(self, member: Member) -> None:
+        """Take a client back that was not used after all."""
+        member.turns -= 1
+        self._ready(member)
+
     def run(self, task: Callable[[], None]) -> None:
         """Run *task* on a thread of the pool."""
         self._crew.run(task)
@@ -218,6 +234,21 @@ class Keeper:
         """What all clients, past and present, have cost."""
         with self._changed:
             return self._spent + sum(each.cost_usd for each in self._members)
+
+    def settle(self, member: Member) -> float:
+        """What a client has cost since this was last asked; each cent is told once."""
+        with self._changed:
+            return self._settle_locked(member)
+
+    def _settle_locked(self, member: Member) -> float:
+        new = member.cost_usd - member.counted
+        member.counted += new
+        return new
+
+    def tell_late(self, amount: float) -> None:
+        """Something was spent that is the cost of no question."""
+        if amount > SMALLEST and self.late is not None:
+            self.late(amount)
 
     def count(self, *states: str) -> int:
         """How many CLIs are in one of these states; without any, how many there are."""
@@ -295,7 +326,8 @@ class Keeper:
             return room
         states = [each.state for each in self._members]
         coming = sum(state in (STARTING, IDLE, TIDYING) for state in states)
-        wanted = len(self._waiting)
+        # To some it is about to be told that nobody comes.
+        wanted = len(self._waiting) - len(self._failures)
         if self._used_once and not self._failing:
             # Each that is lent now will be missing when it comes back.
             wanted += states.count(LENT)
@@ -323,11 +355,14 @@ class Keeper:
             if self._closed:
                 return
             self._failing = True
-            if self._waiting:
+            is_told = bool(self._waiting)
+            if is_told:
                 self._failures.append(error)
                 self._changed.notify_all()
-            else:
-                logger.warning("! a CLI of the pool could not be started: %s", error)
+        if is_told:
+            self._start_what_is_missing()  # for those who wait behind the one that is told
+        else:
+            logger.warning("! a CLI of the pool could not be started: %s", error)
 
     def _ready(self, member: Member) -> None:
         with self._changed:
@@ -366,11 +401,14 @@ class Keeper:
 
     def _forget(self, member: Member) -> None:
         """It is no more; what it has cost is."""
+        late = 0.0
         with self._changed:
             if member in self._members:
                 self._members.discard(member)
                 self._spent += member.cost_usd
+                late = self._settle_locked(member)
                 self._changed.notify_all()
+        self.tell_late(late)
 
     def _join(self, deadline: Deadline) -> None:
         timer = self.timers.stop()

@@ -9,7 +9,8 @@ import pytest
 
 from claude_sync import Overloaded, TurnInterrupted
 from claude_sync.batches.items import Outcome
-from claude_sync.runtime.crews import Crew, first_line, outcome_of
+from claude_sync.runtime.crews import Crew, end_timers, first_line, outcome_of
+from claude_sync.runtime.timers import Timers
 
 PATIENCE = 30.0
 
@@ -33,6 +34,21 @@ def test_work_is_done_at_the_same_time(crew):
 
     futures = [crew.submit(work, word) for word in "ab"]
     assert [future.result(PATIENCE) for future in futures] == ["a", "b"]
+
+
+@pytest.mark.parametrize("is_its_own", [False, True])
+def test_a_timer_thread_is_ended_from_anywhere(is_its_own):
+    """Also from itself, which cannot wait for its own end."""
+    timers = Timers("test")
+    timers.start()
+    thread = timers.thread()
+    if is_its_own:
+        timers.run_soon(lambda: end_timers(timers))
+        thread.join(PATIENCE)
+    else:
+        end_timers(timers)
+    assert not thread.is_alive()
+    end_timers(Timers("never started"))
 
 
 def test_what_is_raised_is_kept(crew):

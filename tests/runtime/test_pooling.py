@@ -150,6 +150,36 @@ def test_a_failed_start_is_told_to_one_who_waits(keeper_of):
     assert take(keeper).client.state == "idle"
 
 
+def test_everybody_who_waits_is_told_of_failed_starts(keeper_of):
+    """Also those for whom there was no room when they came."""
+    gate = threading.Event()
+    starts = Starts()
+
+    def fails():
+        gate.wait(PATIENCE)
+        starts.made += 1
+        raise CliDidNotStart("no")
+
+    starts.make = fails
+    keeper = keeper_of(starts, size=1)
+    told = []
+
+    def ask():
+        try:
+            keeper.take(Deadline(PATIENCE))
+        except CliDidNotStart as error:
+            told.append(error)
+
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: len(keeper._waiting) == 5)
+    gate.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert len(told) == starts.made == 5
+
+
 def test_a_failed_start_is_not_repeated_while_nobody_waits(keeper_of, caplog):
     """It is logged, and tried again when somebody asks."""
     starts = Starts(fail=[CliDidNotStart("no")] * 2)

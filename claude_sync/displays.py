@@ -43,6 +43,9 @@ QUOTE = (
 ADDED = "background: rgba(46, 160, 67, 0.22)"
 REMOVED = "background: rgba(229, 83, 75, 0.22)"
 HUNK = "opacity: 0.6"
+LINES = {"added": ADDED, "removed": REMOVED, "hunk": HUNK, "note": HUNK}
+# Behind many blanks, the rest of a line would be where nobody looks.
+WRAPPED = "white-space: pre-wrap; overflow-wrap: anywhere"
 CHIP = "border-radius: 8px; padding: 0 7px; margin-right: 6px; background: {}"
 
 GREEN, RED = "rgba(46, 160, 67, 0.28)", "rgba(229, 83, 75, 0.28)"
@@ -205,23 +208,19 @@ def request_html(request: PermissionRequest) -> str:
 
 def preview_html(request: PermissionRequest) -> str:
     """The preview of a request; the lines of a diff are coloured."""
+    from .gui.forms import lines_of
     from .previews import DIFFS
 
-    lines = request.preview().split("\n")
-    if request.tool not in DIFFS:
-        return f'<pre style="{CODE}">{escape(chr(10).join(lines))}</pre>'
-    return f'<pre style="{CODE}">{"".join(map(diff_line, lines))}</pre>'
+    preview = request.preview()
+    shown = escape(preview)
+    if request.tool in DIFFS:
+        shown = "".join(diff_line(*line) for line in lines_of(preview, True))
+    return f'<pre style="{CODE}; {WRAPPED}">{shown}</pre>'
 
 
-def diff_line(line: str) -> str:
+def diff_line(kind: str, line: str) -> str:
     """A line of a diff; as a block, so that its colour reaches the edge."""
-    style = ""
-    if line.startswith("+") and not line.startswith("+++ "):
-        style = f"; {ADDED}"
-    elif line.startswith("-") and not line.startswith("--- "):
-        style = f"; {REMOVED}"
-    elif line.startswith(("@@", "+++ ", "--- ")):
-        style = f"; {HUNK}"
+    style = f"; {LINES[kind]}" if kind in LINES else ""
     return f'<span style="display: block; min-height: 1.35em{style}">{escape(line)}</span>'
 
 

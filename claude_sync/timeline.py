@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Iterable, List, Sequence, Tuple, Union
 
 from .errors import UsageError
+from .terminal import visible
 from .timeline_spans import Span, covered, spans_of
 
 if TYPE_CHECKING:
@@ -162,7 +163,8 @@ def line_of(span: Span) -> str:
     """A span as a line of text."""
     note = "  failed" if span.error else "" if span.finished else "  not finished"
     indent = "" if span.kind == "turn" else "    " if span.parent_tool_use_id else "  "
-    name = " ".join(span.name.split())[:60]
+    # Names are other people's: what a terminal would obey is spelled out.
+    name = visible(" ".join(span.name.split())[:60])
     name = "" if name == span.kind else f" {name}"
     return f"{span.start:9.3f} {span.seconds:9.3f} s  {indent}{span.kind}{name}{note}"
 

@@ -5,6 +5,7 @@ A chat with Claude in a window of Qt: text as it is written, Stop, permissions, 
     python examples/qt_chat.py --offline  asks the built-in stand-in, which echoes
 """
 
+import os
 import sys
 
 from PySide6 import QtWidgets
@@ -61,17 +62,16 @@ class Chat(QtWidgets.QMainWindow):
         self.entry.setFixedHeight(76)
         self.entry.sent.connect(self.send)
         self.entry.pasted.connect(lambda image: self.attach([image]))
-        self.button.clicked.connect(self.send)
+        self.button.clicked.connect(self.send_or_stop)
         self.attaching.clicked.connect(lambda: self.attach())
         self.talks.activated.connect(self.resume)
-        page = QtWidgets.QWidget()
-        grid = QtWidgets.QGridLayout(page)
+        self.setCentralWidget(QtWidgets.QWidget())
+        grid = QtWidgets.QGridLayout(self.centralWidget())
         grid.addWidget(self.talks, 0, 0, 1, 2)
         grid.addWidget(self.view, 1, 0, 1, 2)
         grid.addWidget(self.entry, 2, 0, 2, 1)
         grid.addWidget(self.button, 2, 1)
         grid.addWidget(self.attaching, 3, 1)
-        self.setCentralWidget(page)
         self.list_talks()
         self.start()
         self.entry.setFocus()
@@ -85,7 +85,7 @@ class Chat(QtWidgets.QMainWindow):
         self.turn, self.chat = None, QtClient(self, resume=session, **self.options)
         self.button.setText("Send")
         self.chat.text.connect(self.write)
-        self.chat.tool_use.connect(lambda use: self.write(f"\n{summary(use)}\n", "tool"))
+        self.chat.tool_use.connect(lambda use: self.write(f"\n{self.summary(use)}\n", "tool"))
         self.chat.permission.connect(PermissionDialog.handler(self))
         self.chat.question.connect(QuestionDialog.handler(self))
         self.chat.error.connect(lambda error: self.write(f"\n{error}", "error"))
@@ -93,10 +93,8 @@ class Chat(QtWidgets.QMainWindow):
         self.show_status()
 
     def send(self):
-        """Ask, or stop the answer that is being written."""
+        """Ask; the entry keeps what is written while an answer is."""
         prompt = self.entry.toPlainText().strip()
-        if self.turn is not None:
-            self.chat.interrupt()
         if self.turn is not None or not prompt:
             return
         try:
@@ -110,6 +108,10 @@ class Chat(QtWidgets.QMainWindow):
         self.entry.clear()
         self.attach([], keep=False)
         self.button.setText("Stop")
+
+    def send_or_stop(self):
+        """The button: it stops the answer that is being written."""
+        self.send() if self.turn is None else self.chat.interrupt()
 
     def finished(self, turn):
         """The answer is complete, or something went wrong, which was told already."""
@@ -133,6 +135,12 @@ class Chat(QtWidgets.QMainWindow):
         cursor.insertText(text, look)
         if follow:
             bar.setValue(bar.maximum())
+
+    def summary(self, use):
+        """A use of a tool on a line; files of the folder are named without it."""
+        texts = [value for value in use.input.values() if isinstance(value, str)]
+        folder = os.path.join(os.path.abspath(self.options.get("cwd") or "."), "")
+        return f"{use.name}  {''.join(texts[:1]).replace(folder, '')}".split("\n")[0][:90]
 
     def show_status(self, model=None):
         """The model, the tokens and the cost so far."""
@@ -163,12 +171,6 @@ class Chat(QtWidgets.QMainWindow):
                 is_user = isinstance(message, claude_sync.User)
                 self.write(f"{message.text}\n", "you" if is_user else "claude")
         self.start(session)
-
-
-def summary(use):
-    """A use of a tool on a line."""
-    texts = [value for value in use.input.values() if isinstance(value, str)]
-    return f"{use.name}  {' '.join(texts[:1])}".split("\n")[0][:90]
 
 
 def main():

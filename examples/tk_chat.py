@@ -5,9 +5,11 @@ A chat with Claude in a window: text as it is written, Stop, permissions, images
     python examples/tk_chat.py --offline  asks the built-in stand-in, which echoes
 """
 
+import os
 import sys
 import tkinter
 from tkinter import filedialog, ttk
+from tkinter.scrolledtext import ScrolledText
 
 import claude_sync
 from claude_sync import sessions
@@ -32,17 +34,16 @@ class Chat(ttk.Frame):
         self.start()
 
     def build(self):
-        """Make the widgets."""
+        """Make the widgets, in the plain theme that every system has, and light colours."""
+        style = ttk.Style(self)
+        style.theme_use("clam")
+        style.configure(".", background="#f3f5f8", bordercolor="#c8d0d9", lightcolor="#ffffff")
+        style.map("TCombobox", fieldbackground=[("readonly", "#ffffff")])
         self.talks = ttk.Combobox(self, state="readonly", postcommand=self.list_talks)
         self.talks.set(NEW)
         self.talks.bind("<<ComboboxSelected>>", lambda _: self.resume(self.talks.current()))
         plain = {"wrap": "word", "relief": "flat", "font": "TkDefaultFont", "padx": 10, "pady": 8}
-        page = ttk.Frame(self)
-        self.view = tkinter.Text(page, height=20, state="disabled", spacing3=2, **plain)
-        bar = ttk.Scrollbar(page, command=self.view.yview)
-        self.view.configure(yscrollcommand=bar.set)
-        bar.pack(side="right", fill="y")
-        self.view.pack(fill="both", expand=True)
+        self.view = ScrolledText(self, height=20, state="disabled", spacing3=2, **plain)
         for name, colour in COLOURS.items():
             self.view.tag_configure(name, foreground=colour)
         self.view.tag_configure("you", spacing1=10)
@@ -51,11 +52,11 @@ class Chat(ttk.Frame):
         self.entry.bind("<Return>", self.send)
         self.entry.bind("<Shift-Return>", lambda _: None)  # a new line
         self.entry.bind("<<Paste>>", self.paste)
-        self.button = ttk.Button(self, text="Send", command=self.send)
+        self.button = ttk.Button(self, text="Send", command=self.send_or_stop)
         self.attaching = ttk.Button(self, text="Attach...", command=self.attach)
         self.status = ttk.Label(self, foreground="#57606a")
         self.talks.grid(row=0, columnspan=2, sticky="ew", pady=(0, 8))
-        page.grid(row=1, columnspan=2, sticky="nsew")
+        self.view.frame.grid(row=1, columnspan=2, sticky="nsew")
         self.entry.grid(row=2, column=0, rowspan=2, sticky="nsew", pady=(8, 0))
         self.button.grid(row=2, column=1, sticky="ew", padx=(8, 0), pady=(8, 2))
         self.attaching.grid(row=3, column=1, sticky="ew", padx=(8, 0))
@@ -76,16 +77,14 @@ class Chat(ttk.Frame):
         client.on_permission(tk.PermissionDialog.handler(self))
         client.on_question(tk.QuestionDialog.handler(self))
         client.on_text(lambda text: self.write(text, "claude"))
-        client.on_tool_use(lambda use: self.write(f"\n{summary(use)}\n", "tool"))
+        client.on_tool_use(lambda use: self.write(f"\n{self.summary(use)}\n", "tool"))
         client.on_init(lambda init: self.show_status(init.model))
         self.show_status()
 
     def send(self, _=None):
-        """Ask, or stop the answer that is being written."""
+        """Ask; the entry keeps what is written while an answer is."""
         prompt = self.entry.get("1.0", "end").strip()
-        if self.turn is not None:
-            self.turn.cancel()
-        elif prompt:
+        if prompt and self.turn is None:
             try:
                 self.turn = self.client.submit(prompt, attach=self.images)
             except (claude_sync.ClaudeError, OSError) as error:
@@ -98,11 +97,16 @@ class Chat(ttk.Frame):
             self.turn.add_done_callback(self.finished)
         return "break"  # the entry need not do anything about the key
 
+    def send_or_stop(self):
+        """The button: it stops the answer that is being written."""
+        self.send() if self.turn is None else self.turn.cancel()
+
     def finished(self, turn):
         """The answer is complete, or something went wrong."""
         if turn is self.turn:
             self.turn, self.button["text"] = None, "Send"
-            self.write(f"\n{turn.exception() or ''}\n", "error")
+            error = "stopped" if turn.cancelled() else turn.exception() or ""
+            self.write(f"\n{error}\n", "error")
             self.show_status()
 
     # The window.
@@ -115,6 +119,12 @@ class Chat(ttk.Frame):
         self.view.configure(state="disabled")
         if follow:
             self.view.see("end")
+
+    def summary(self, use):
+        """A use of a tool on a line; files of the folder are named without it."""
+        texts = [value for value in use.input.values() if isinstance(value, str)]
+        folder = os.path.join(os.path.abspath(self.options.get("cwd") or "."), "")
+        return f"{use.name}  {''.join(texts[:1]).replace(folder, '')}".split("\n")[0][:90]
 
     def show_status(self, model=None):
         """The model, the tokens and the cost so far."""
@@ -154,29 +164,12 @@ class Chat(ttk.Frame):
         self.start(session)
 
 
-def summary(use):
-    """A use of a tool on a line."""
-    texts = [value for value in use.input.values() if isinstance(value, str)]
-    return f"{use.name}  {' '.join(texts[:1])}".split("\n")[0][:90]
-
-
-def decorate(root):
-    """Light colours, and the plain theme that every system has."""
-    style = ttk.Style(root)
-    style.theme_use("clam")
-    style.configure(".", background="#f3f5f8", bordercolor="#c8d0d9", lightcolor="#ffffff")
-    style.configure("TButton", background="#ffffff")
-    style.map("TCombobox", fieldbackground=[("readonly", "#ffffff")])
-    root.configure(background="#f3f5f8")
-
-
 def main():
     """Open the window."""
     offline = "--offline" in sys.argv
     root = tkinter.Tk()
     root.title("Claude")
     root.geometry("760x620")
-    decorate(root)
     chat = Chat(root, cli=StandIn(pace=0.05).command if offline else None)
     chat.pack(fill="both", expand=True)
     if offline:

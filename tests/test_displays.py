@@ -226,6 +226,23 @@ def test_a_request_shows_its_diff(client, cli, tmp_path):
     turn.result(PATIENCE)
 
 
+def test_lines_that_look_like_the_head_of_a_diff_keep_their_colours(client, cli, tmp_path):
+    """A line that begins with two signs must not pass for one of the heading."""
+    path = tmp_path / "a.sql"
+    path.write_text("-- old\n", encoding="utf-8")
+    turn, user = ask(client, cli)
+    change = {"file_path": str(path), "old_string": "-- old", "new_string": "++ evil()"}
+    request, asked = request_of(client, cli, "Edit", change)
+    lines = request._repr_html_().split("<span ")
+    assert [line for line in lines if displays.ADDED in line and "+++ evil()" in line]
+    assert [line for line in lines if displays.REMOVED in line and "--- old" in line]
+    assert displays.WRAPPED in request._repr_html_()  # nothing is out of sight on the right
+    request.deny()
+    cli.expect_reply(asked)
+    cli.end_turn(user, "done")
+    turn.result(PATIENCE)
+
+
 def test_a_command_is_no_diff(client, cli):
     """A line that begins with a minus is not a removed one."""
     turn, user = ask(client, cli)

@@ -14,7 +14,7 @@ from claude_sync import LATER, Answer, Client, TurnInterrupted, UsageError
 from claude_sync.runtime import items, stamps
 from claude_sync.runtime.stamps import ENDED, SAID, SENT, TURNS_KEPT
 from claude_sync.testing import ScriptedCli, builders
-from claude_sync.timeline import Timeline, shown, timeline_of
+from claude_sync.timeline import Span, Timeline, shown, timeline_of
 
 PATIENCE = 10
 
@@ -346,6 +346,13 @@ def test_it_prints_as_a_table():
     assert "    2.500     3.500 s    tool Bash  failed" in lines
     assert "    2.750     2.250 s    permission Bash" in lines
     assert lines[-1].startswith("8.2 s")
+
+
+def test_a_table_commands_no_terminal():
+    """Tools of servers have whatever names these give them."""
+    table = str(Timeline([Span("tool", "clear\x1b[2J", 0.0, 1.0)]))
+    assert "clear\\x1b[2J" in table
+    assert "\x1b" not in table
 
 
 def test_what_is_left_out_is_told():

@@ -31,6 +31,10 @@ DIFF_TOOLS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
 # More of a title or a rule than this is no help to anybody.
 LONGEST_TITLE = 200
 MOST_RULES = 6
+# The most lines and characters of a question, and of what is told about an option. Without
+# limits a text could make a window larger than a display has room for, which ends programs.
+QUESTION_SIZE = (20, 1_000)
+OPTION_SIZE = (4, 300)
 
 DENIED_BY_PERSON = "The user does not want this to be done. Ask what to do instead."
 CLOSED_UNDECIDED = "The user closed the dialog without an answer. That is a no."
@@ -147,13 +151,13 @@ class QuestionField:
     @property
     def text(self) -> str:
         """The question."""
-        return shown_text(self.question.text)
+        return beginning(self.question.text, *QUESTION_SIZE)
 
     @property
     def options(self) -> Tuple[Tuple[str, str], ...]:
         """The label and the description of each option, to be shown."""
         return tuple(
-            (shown(option.label), shown_text(option.description))
+            (shown(option.label), beginning(option.description, *OPTION_SIZE))
             for option in self.question.options
         )
 
@@ -338,6 +342,12 @@ def shown(text: str) -> str:
     """*text* on one line, harmless and not too long."""
     line = harmless(one_line(text))
     return line if len(line) <= LONGEST_TITLE else line[:LONGEST_TITLE] + "..."
+
+
+def beginning(text: str, lines: int, characters: int) -> str:
+    """*text* as :func:`shown_text` has it, up to so many lines and characters."""
+    kept = "\n".join(text.split("\n", lines)[:lines])[:characters]
+    return shown_text(kept) + ("..." if len(kept) < len(text) else "")
 
 
 def shown_text(text: str) -> str:

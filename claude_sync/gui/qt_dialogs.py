@@ -144,7 +144,6 @@ class PermissionDialog(RequestDialog):
             self.always_button.hide()
         else:
             layout.addWidget(paragraph(f"Always: {form.always}"))
-            self.always_button.setToolTip(form.always)
         row.addWidget(self.deny_button)
         row.addStretch(1)
         row.addWidget(self.always_button)

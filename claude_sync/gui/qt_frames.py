@@ -95,13 +95,15 @@ class Pump(QtCore.QObject):  # type: ignore[misc]
         self._timer.start(FRAME)
         begin = time.monotonic()
         self._depth += 1
+        more = True  # unless we hear otherwise: Ctrl-C in a handler ends a frame, not the loop
         try:
-            self._is_due = frames.run() or self._is_due
+            more = frames.run()
         finally:
             self._depth -= 1
-        if is_valid(self):  # a handler may have ended everything
-            spent = int((time.monotonic() - begin) * 1000)
-            self._timer.start(max(BREATH, FRAME - spent))
+            if is_valid(self):  # a handler may have ended everything
+                self._is_due = more or self._is_due
+                spent = int((time.monotonic() - begin) * 1000)
+                self._timer.start(max(BREATH, FRAME - spent))
 
     def end(self) -> None:
         """No more frames; the object is destroyed when nothing of it runs any more."""

@@ -45,7 +45,8 @@ class DiffView(QtWidgets.QTextEdit):  # type: ignore[misc]
         super().__init__()
         self.setReadOnly(True)
         self.setAcceptRichText(False)
-        self.setLineWrapMode(QtWidgets.QTextEdit.LineWrapMode.NoWrap)
+        # Wrapped: behind many blanks, the rest of a line would be where nobody looks.
+        self.setWordWrapMode(QtGui.QTextOption.WrapMode.WrapAnywhere)
         self.setFont(fixed_font())
         self.document().setDocumentMargin(MARGIN)
         colours = DARK if is_dark(self) else LIGHT
@@ -63,7 +64,8 @@ class DiffView(QtWidgets.QTextEdit):  # type: ignore[misc]
                 cursor.setBlockFormat(block)
             cursor.insertText(line.text, characters)
         self.moveCursor(QtGui.QTextCursor.MoveOperation.Start)
-        self._rows = min(max(len(lines), FEWEST_LINES), MOST_LINES)
+        rows = sum(1 + len(line.text) // MOST_COLUMNS for line in lines)
+        self._rows = min(max(rows, FEWEST_LINES), MOST_LINES)
         self._columns = min(max((len(line.text) for line in lines), default=0), MOST_COLUMNS)
 
     def sizeHint(self) -> Any:  # noqa: N802  (Qt's name)

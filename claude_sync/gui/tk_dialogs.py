@@ -269,12 +269,14 @@ def wrapped(parent: tkinter.Misc, text: str) -> ttk.Label:
 
 
 def preview_of(parent: tkinter.Misc, form: PermissionForm) -> Tuple[ttk.Frame, tkinter.Text]:
-    """What would happen: a text with colours that scrolls both ways, and its frame."""
+    """What would happen: a text with colours that scrolls, and its frame."""
     frame = ttk.Frame(parent)
     frame.columnconfigure(0, weight=1)
     frame.rowconfigure(0, weight=1)
-    text = paper(frame, width=WIDTH, wrap="none")
-    text.configure(height=max(FEWEST_LINES, min(MOST_LINES, len(form.lines) + 1)))
+    # Wrapped: behind many blanks, the rest of a line would be where nobody looks.
+    text = paper(frame, width=WIDTH, wrap="char")
+    rows = sum(1 + len(line.text) // WIDTH for line in form.lines)
+    text.configure(height=max(FEWEST_LINES, min(MOST_LINES, rows + 1)))
     for kind, (background, foreground) in COLOURS.items():
         text.tag_configure(kind, background=background, foreground=foreground)
     for line in form.lines:
@@ -283,11 +285,9 @@ def preview_of(parent: tkinter.Misc, form: PermissionForm) -> Tuple[ttk.Frame, t
     text.tag_raise("sel")
     text.configure(state="disabled")
     down = AutoScrollbar(frame, orient="vertical", command=text.yview)
-    across = AutoScrollbar(frame, orient="horizontal", command=text.xview)
-    text.configure(yscrollcommand=down.set, xscrollcommand=across.set)
+    text.configure(yscrollcommand=down.set)
     text.grid(row=0, column=0, sticky="nsew")
     down.grid(row=0, column=1, sticky="ns")
-    across.grid(row=1, column=0, sticky="ew")
     return frame, text
 
 

@@ -16,6 +16,7 @@ import tkinter
 from tkinter import ttk
 from typing import Any, Callable, List, Optional, Union
 
+from ..errors import UsageError
 from ..permissions import Later, Questions
 from .forms import QuestionField, QuestionForm, shown_text
 from .tk_dialogs import Dialog, heading, paper, wrapped
@@ -28,6 +29,10 @@ OTHER = -1
 
 NUMBERS = itertools.count(1)
 
+# So many lines are drawn at most, however large the letters are: a window that is higher than
+# displays can draw is an error that ends the program. And how much fits on a line at least.
+MOST_ROWS = 400
+COLUMNS = 40
 # The most lines of an option's preview.
 MOST_LINES = 12
 
@@ -57,6 +62,11 @@ class QuestionDialog(Dialog):
     ) -> None:
         check_widget(root, "QuestionDialog()")
         form = questions if isinstance(questions, QuestionForm) else QuestionForm(questions)
+        if sum(map(rows_of, form.fields)) > MOST_ROWS:
+            raise UsageError(
+                f"{len(form.fields)} questions with all their options are more than a window has "
+                "room for. Answer them in a handler of your own."
+            )
         self.fields: List[Choices] = []
         super().__init__(root, form, on_end)
 
@@ -100,6 +110,12 @@ class QuestionDialog(Dialog):
         self.form.decline()
         for choices in self.fields:
             choices.forget()
+
+
+def rows_of(field: QuestionField) -> int:
+    """How many lines a question takes at most, with its options."""
+    texts = [field.text, *(text for option in field.options for text in option)]
+    return sum(1 + len(line) // COLUMNS for text in texts for line in text.split("\n"))
 
 
 class Choices:

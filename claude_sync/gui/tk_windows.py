@@ -152,9 +152,9 @@ class ScrollArea:
 
     def _fit(self, _: object) -> None:
         """The content has another size."""
-        height = self.content.winfo_reqheight()
+        width, height = self.content.winfo_reqwidth(), self.content.winfo_reqheight()
         self._canvas.configure(
-            width=self.content.winfo_reqwidth(),
+            width=min(width, int(self.frame.winfo_screenwidth() * MOST_OF_SCREEN)),
             height=min(height, int(self.frame.winfo_screenheight() * MOST_OF_SCREEN)),
             scrollregion=(0, 0, 0, height),
         )

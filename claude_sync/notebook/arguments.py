@@ -106,7 +106,8 @@ def first_word(text: str) -> Tuple[str, str]:
 
 def names_in(given: str) -> Tuple[str, ...]:
     """The names in a list with commas, each once."""
-    names = tuple(dict.fromkeys(name for name in given.split(",") if name))
+    # An empty name, too, is none: "--tools a, b" must not ask Claude "b".
+    names = tuple(dict.fromkeys(given.split(","))) if given else ()
     for name in names:
         if not name.isidentifier():
             raise UsageError(

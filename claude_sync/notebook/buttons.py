@@ -9,21 +9,19 @@ answers it, for another cell.
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from typing import TYPE_CHECKING, Any, Callable, List, Tuple, Union
+from functools import partial
+from typing import Any, Callable, List, Tuple, Union
 
 from ..displays import preview_html
-from ..errors import AlreadyAnswered
+from ..errors import AlreadyAnswered, UsageError
+from ..gui.forms import QuestionField, QuestionForm, always_of
 from ..markup import escape
 from ..permissions import LATER, PermissionRequest, Questions
 from ..terminal import REFUSED, indented, on_one_line
 from .boards import Board, Notice, board_of, open_board, title_html
 from .rendering import PRE
 from .views import current_shell, is_kernel
-
-if TYPE_CHECKING:
-    from ..permissions import Decision
 
 __all__ = ["buttons", "waiting"]
 
@@ -98,7 +96,9 @@ class RequestNotice(Notice):
             else preview_html(subject)
         )
         code = f"claude_sync.notebook.waiting()[0].{how}"
-        self._shown = f"{title_html(title)}{body}"
+        self._always = None if isinstance(subject, Questions) else always_of(subject)
+        words = "" if self._always is None else f"<div>Always: {escape(self._always)}</div>"
+        self._shown = f"{title_html(title)}{body}{words}"
         self.html = f"<div>{self._shown}Answer in another cell: <code>{escape(code)}</code></div>"
         self.text = f"{on_one_line(title)}\n{indented(preview)}Answer in another cell: {code}"
 
@@ -122,45 +122,72 @@ class RequestNotice(Notice):
 
     def _decisions(self, widgets: Any, request: PermissionRequest) -> Any:
         reason = widgets.Text(placeholder="reason, if not")
-        return widgets.HBox(
-            [
-                self._button(widgets, "Allow", "success", request.allow),
-                self._button(widgets, "Always", "", request.allow_always),
-                self._button(
-                    widgets, "Deny", "danger", lambda: request.deny(reason.value or REFUSED)
-                ),
-                reason,
-            ]
+        row = [self._button(widgets, "Allow", "success", request.allow)]
+        if self._always is not None:
+            row.append(self._button(widgets, "Always", "", request.allow_always))
+        deny = self._button(
+            widgets, "Deny", "danger", lambda: request.deny(reason.value or REFUSED)
         )
+        return widgets.HBox([*row, deny, reason])
 
     def _choices(self, widgets: Any, questions: Questions) -> List[Any]:
-        chosen: List[Tuple[str, Any]] = []
-        for question in questions.questions:
-            kind = widgets.SelectMultiple if question.multi_select else widgets.RadioButtons
-            chosen.append((question.text, kind(options=question.labels)))
+        form = QuestionForm(questions)
+        shown: List[Any] = []
+        taken: List[Callable[[], None]] = []
+        for field in form.fields:
+            other = widgets.Text(placeholder="or in your own words")
+            choice = choice_of(widgets, field)
+            shown += [widgets.HTML(escape(field.text)), *([choice] if choice else []), other]
+            taken.append(partial(take, field, choice, other))
+        problem = widgets.HTML("")
 
-        def answer() -> Decision:
-            return questions.answer(
-                {
-                    text: list(choice.value) if isinstance(choice.value, tuple) else choice.value
-                    for text, choice in chosen
-                }
-            )
+        def answer() -> None:
+            for each in taken:
+                each()
+            try:
+                questions.answer(form.answers(), free_text=True)
+            except AlreadyAnswered:
+                raise
+            except UsageError as error:  # one is missing, most probably
+                problem.value = escape(str(error))
+                raise
 
         row = [
             self._button(widgets, "Answer", "success", answer),
             self._button(widgets, "No answer", "", questions.decline),
         ]
-        return [*(choice for _, choice in chosen), widgets.HBox(row)]
+        return [*shown, widgets.HBox(row), problem]
 
     def _button(self, widgets: Any, label: str, style: str, verb: Callable[[], object]) -> Any:
         button = widgets.Button(description=label, button_style=style)
 
         def click(_: object) -> None:
-            # Two clicks in a row, or a request that another handler has answered meanwhile.
-            with contextlib.suppress(AlreadyAnswered):
+            try:
                 verb()
+            except AlreadyAnswered:
+                pass  # two clicks in a row, or another handler has answered it meanwhile
+            except UsageError:
+                return  # told where it was made; the request is still open
             self.close()
 
         button.on_click(click)
         return button
+
+
+def choice_of(widgets: Any, field: QuestionField) -> Any:
+    """The widget with the options of a question, none of them chosen; None if it has none."""
+    labels = field.question.labels
+    if not labels:
+        return None
+    if field.is_multiple:
+        return widgets.SelectMultiple(options=labels)
+    return widgets.RadioButtons(options=labels, value=None)
+
+
+def take(field: QuestionField, choice: Any, other: Any) -> None:
+    """Tell a form what was chosen, and what was written instead."""
+    value = None if choice is None else choice.value
+    chosen = value if isinstance(value, tuple) else (value,)
+    labels = field.question.labels
+    field.chosen = tuple(n for n, label in enumerate(labels) if label in chosen)
+    field.write(other.value)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
 
 from ..answers import Answer
 from ..errors import ClaudeError, UsageError
+from ..returns import form_of
 from ..tools import Tool
 from .arguments import USAGE, Arguments, parse
 from .conversations import Conversation
@@ -37,8 +38,6 @@ ANSWER = "claude_answer"
 CLIENT = "claude_client"
 
 INTERRUPTED = "KeyboardInterrupt: the turn was stopped; the conversation can go on."
-
-
 NO_QUESTION = "there is no question. Write %claude question; %claude? tells more."
 
 
@@ -115,9 +114,7 @@ class Magics:
             if arguments.question:
                 return self._ask(arguments)
             if not arguments.has_settings:
-                raise UsageError(
-                    "there is no question. Write %claude question; %claude? tells more."
-                )
+                raise UsageError(NO_QUESTION)
             self._set(arguments)
             return None
         except ClaudeError as error:
@@ -130,9 +127,12 @@ class Magics:
     def _ask(self, arguments: Arguments) -> Answer:
         # Everything that can be wrong is looked at before anything is changed.
         question = interpolate(arguments.question, variables_of(self.shell))
-        returns = (
-            None if arguments.returns is None else self._variable("--returns", arguments.returns)
-        )
+        if not question.strip():
+            raise UsageError(NO_QUESTION)
+        returns = None
+        if arguments.returns is not None:
+            returns = self._variable("--returns", arguments.returns)
+            form_of(returns)
         self._set(arguments)
         client = self.conversation.client
         names = self.shell.user_ns

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Tuple
 
 from ..displays import styled
 from ..markup import escape, markdown_to_html
+from ..terminal import visible
 from .parts import Part, Use, Words, outcome_of, parts_of
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def bundle_of(
     """
     return {
         "text/html": turn_html(turn, seconds, spent_before),
-        "text/plain": turn_text(turn, spent_before),
+        # Some front ends are terminals, which obey more than line ends.
+        "text/plain": visible(turn_text(turn, spent_before)),
     }
 
 

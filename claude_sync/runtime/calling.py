@@ -133,9 +133,13 @@ class Calling:
         if not handlers or frames.grow(piece, handlers, turn):
             return
 
+        def call_of(handler: Callable[[Any], object], merged: Piece) -> Callable[[], None]:
+            return lambda: self._call_posted(handler, merged, registry, turn)
+
         def call(merged: Piece) -> None:
-            for handler in handlers:
-                self._call_posted(handler, merged, registry, turn)
+            first, *others = (call_of(handler, merged) for handler in handlers)
+            frames.go_on_with(others)
+            first()
 
         frames.begin(piece, handlers, turn, call)
 

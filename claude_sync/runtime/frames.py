@@ -24,7 +24,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable, Deque, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Deque, Iterable, List, Optional
 
 from ..log import logger
 from ..pieces import Block
@@ -133,6 +133,8 @@ class Frames:
         self._changed = threading.Condition(threading.Lock())
         self._waiting: Deque[Any] = deque()
         self._text = 0
+        # Calls put before all others since the last one was made; of the window's thread.
+        self._put_first = 0
         # The window knows that something waits.
         self._awake = False
         # The client closes: wait for room no longer.
@@ -161,6 +163,18 @@ class Frames:
         """Have *call* made with *piece* and what is added to it until then."""
         self._add(GrowingCall(piece, handlers, turn, call))
 
+    def go_on_with(self, calls: Iterable[Callable[[], None]]) -> None:
+        """
+        From inside of a call: have these made next, before all that waits.
+
+        Were they a part of that call, a loop that it runs would make later calls first.
+        """
+        with self._changed:
+            if not self._stopped:
+                before = [Call(call, None) for call in calls]
+                self._waiting.extendleft(reversed(before))
+                self._put_first += len(before)
+
     def has_run_here(self) -> bool:
         """Whether the calling thread is one that runs posted calls."""
         return threading.current_thread() in self.threads
@@ -170,10 +184,18 @@ class Frames:
         On the window's thread, once per frame: make calls that wait; whether more do.
 
         A handler may run a loop of the window's own (a modal dialog), in which this is
-        called again: the calls after it are made then.
+        called again: the calls after it are made then. What ends programs goes through,
+        and the frame with it; what waits is for the next one.
         """
         self.threads.add(threading.current_thread())
-        end = time.monotonic() + FRAME_WORK
+        try:
+            self._run_until(time.monotonic() + FRAME_WORK)
+        finally:
+            with self._changed:
+                more = self._awake = bool(self._waiting)
+        return more
+
+    def _run_until(self, end: float) -> None:
         # What comes during this frame is for the next one.
         left = len(self._waiting)
         while left > 0:
@@ -182,18 +204,16 @@ class Frames:
                     break
                 if self._waiting[0].size > TEXT_PER_FRAME:
                     # Cut before it is made: a handler may run the calls behind it.
-                    call, left = self._waiting[0].cut(), 0
+                    call, left = self._waiting[0].cut(), 1
                 else:
                     call = self._waiting.popleft()
                 self._text -= call.size
                 self._changed.notify_all()
-            left -= 1
+            self._put_first = 0
             call.run()
+            left += self._put_first - 1
             if time.monotonic() >= end:
                 break
-        with self._changed:
-            self._awake = bool(self._waiting)
-            return self._awake
 
     def release(self) -> None:
         """The client closes: make the dispatcher wait no longer."""

@@ -5,9 +5,9 @@ Make the pictures of the examples: real CLI, real windows, a model that says the
     python examples/screenshots/make.py tk_chat     one of them
 
 Needs Pillow, a CLI (CLAUDE_CODE_PATH, or that of claude-agent-sdk) and, without a display,
-Xvfb. There is a
-function for each picture; it returns an image and the windows in it, whose frames are
-drawn here, because a virtual display has no window manager.
+Xvfb; the notebook needs what notebook_picture.py says. There is a function for each picture;
+it returns an image and the windows in it, whose frames are drawn here, because a virtual
+display has no window manager.
 """
 
 import contextlib
@@ -104,7 +104,6 @@ def tk_chat():
         root = tkinter.Tk()
         root.title("Claude")
         root.geometry("900x780+40+60")
-        tk_chat.decorate(root)
         chat = tk_chat.Chat(root, **options)
         chat.pack(fill="both", expand=True)
 
@@ -195,7 +194,15 @@ def qt_chat():
     return image, windows
 
 
-PICTURES = {"tk_chat": tk_chat, "qt_chat": qt_chat}
+def notebook():
+    """The example of notebooks; the browser saves the picture, which needs no frame."""
+    sys.path.insert(0, str(HERE))
+    import notebook_picture
+
+    notebook_picture.notebook()
+
+
+PICTURES = {"tk_chat": tk_chat, "qt_chat": qt_chat, "notebook": notebook}
 
 
 # Frames.
@@ -257,8 +264,9 @@ def main(names):
     """Make the pictures that are named, or all."""
     with display():
         for name in names or PICTURES:
-            picture = framed(*PICTURES[name]())
-            picture.save(HERE / f"{name}.png", optimize=True)
+            made = PICTURES[name]()
+            if made is not None:
+                framed(*made).save(HERE / f"{name}.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -384,3 +384,15 @@ def test_anything_else_has_no_form():
     """And the error says what has."""
     with pytest.raises(UsageError, match="on_permission"):
         form_of("a text")
+
+
+def test_long_texts_of_questions_are_cut(questioned):
+    """As many lines and characters as a window has room for; the answer is about all of it."""
+    text = "why?\n" * 1_000
+    option = {"label": "Red", "description": "x" * 5_000 + RIGHT_TO_LEFT}
+    form = questioned({"question": text, "header": "", "options": [option], "multiSelect": False})
+    (field,) = form.fields
+    assert field.text == "\n".join(["why?"] * 20) + "..."
+    assert field.options == (("Red", "x" * 300 + "..."),)
+    field.choose(0)
+    assert form.answers() == {text: "Red"}

@@ -3,6 +3,7 @@
 # ruff: noqa: F811  (fixtures are imported by their names)
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -102,6 +103,31 @@ def test_stop_stops(chat, until):
     ask(chat, "again")
     until(lambda: chat.turn is None)
     assert "echo: again" in said(chat)
+
+
+def test_enter_does_not_stop_an_answer(chat, until):
+    """What is written meanwhile stays in the entry, and can be sent afterwards."""
+    ask(chat, " ".join(f"word{number}" for number in range(600)) + " [[pace 0.1]]")
+    until(lambda: "echo" in said(chat))
+    turn = chat.turn
+    ask(chat, "next")
+    assert (chat.turn, turn._was_cancelled) == (turn, False)
+    click(chat.button)
+    until(lambda: chat.turn is None)
+    click(chat.button)
+    until(lambda: "echo: next" in said(chat))
+    until(lambda: chat.turn is None)
+
+
+def test_files_are_named_as_seen_from_the_folder(chat, until, tmp_path):
+    """The folder itself is no news."""
+    path = json.dumps(str(tmp_path / "notes" / "a.txt"))
+    ask(chat, f'[[tool Read {{"file_path": {path}}}]]')
+    until(lambda: "\nRead" in said(chat))
+    line = next(each for each in said(chat).split("\n") if each.startswith("Read"))
+    assert line == f"Read  {os.path.join('notes', 'a.txt')}"
+    chat.send_or_stop()
+    until(lambda: chat.turn is None)
 
 
 def test_it_asks_for_permission(chat, until, example):

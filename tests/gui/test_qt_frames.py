@@ -123,6 +123,23 @@ def test_frames_leave_time_for_drawing(pumped):
     assert pump._timer.interval() == 8
 
 
+def test_what_ends_programs_ends_a_frame_and_not_all_of_them(pumped):
+    """Ctrl-C in a handler: some bindings print it and go on, and what waits must not stay."""
+    pump, frames = pumped()
+    run = frames.run
+
+    def leave():
+        raise KeyboardInterrupt
+
+    frames.run = leave
+    with pytest.raises(KeyboardInterrupt):
+        pump.on_woken()
+    frames.run = run
+    assert pump._timer.isActive()
+    pump.on_tick()
+    assert frames.runs == 1
+
+
 def test_a_pump_may_be_destroyed_by_what_it_runs(pumped):
     """A handler may end everything, the application included."""
     pump, frames = pumped()

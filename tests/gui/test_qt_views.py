@@ -86,6 +86,16 @@ def test_a_preview_is_read_only_and_of_one_width(application):
     assert QtGui.QFontInfo(view.font()).fixedPitch()
 
 
+def test_nothing_hides_at_the_end_of_a_line(application):
+    """A command that goes on behind many blanks is seen as a whole."""
+    view = DiffView((Line("plain", "$ ls" + " " * 300 + "; rm -rf build"),))
+    view.resize(view.sizeHint())
+    view.show()
+    end = view.textCursor()
+    end.movePosition(QtGui.QTextCursor.MoveOperation.End)
+    assert view.viewport().rect().contains(view.cursorRect(end))
+
+
 def test_a_preview_is_as_large_as_its_lines_within_limits(application):
     """Short ones take little room, long ones do not cover the screen."""
     few, many = DiffView(LINES[:1]), DiffView(LINES * 100)

@@ -110,7 +110,7 @@ def test_a_change_is_shown_with_colours(asking, tmp_path):
 
 
 def test_a_long_preview_scrolls(asking):
-    """Both ways; a short one has no scrollbars."""
+    """Up and down; a short one has no scrollbar."""
     command = "\n".join("x" * 300 for _ in range(100))
     requests = [asking.ask("Bash", {"command": "ls"}), asking.ask("Bash", {"command": command})]
     bars = []
@@ -122,7 +122,18 @@ def test_a_long_preview_scrolls(asking):
         assert dialog.window.winfo_height() < asking.root.winfo_screenheight()
         click(dialog.deny)
         asking.reply_to(request)
-    assert bars == [[0, 0], [1, 1]]
+    assert bars == [[0], [1]]
+    asking.end()
+
+
+def test_nothing_hides_at_the_end_of_a_line(asking):
+    """A command that goes on behind many blanks is seen as a whole."""
+    request = asking.ask("Bash", {"command": "ls" + " " * 300 + "; rm -rf build"})
+    dialog = asking.shown()
+    dialog.window.update()
+    assert dialog.preview.bbox(dialog.preview.search("rm -rf", "1.0")) is not None
+    click(dialog.deny)
+    asking.reply_to(request)
     asking.end()
 
 

@@ -1,6 +1,7 @@
 """The example with a window: as a person uses it, and as a program that is started."""
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from window_fixtures import PATIENCE, missing
 from claude_sync.testing import StandIn
 
 EXAMPLE = ROOT / "examples" / "tk_chat.py"
-LONGEST = 190
+LONGEST = 185
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +84,31 @@ def test_stop_stops(chat, root, until):
     ask(chat, "again")
     until(root, lambda: chat.turn is None)
     assert "echo: again" in said(chat)
+
+
+def test_enter_does_not_stop_an_answer(chat, root, until):
+    """What is written meanwhile stays in the entry, and can be sent afterwards."""
+    ask(chat, " ".join(f"word{number}" for number in range(600)) + " [[pace 0.1]]")
+    until(root, lambda: "echo" in said(chat))
+    turn = chat.turn
+    ask(chat, "next")
+    assert (chat.turn, turn._was_cancelled) == (turn, False)
+    click(chat.button)
+    until(root, lambda: chat.turn is None)
+    click(chat.button)
+    until(root, lambda: "echo: next" in said(chat))
+    until(root, lambda: chat.turn is None)
+
+
+def test_files_are_named_as_seen_from_the_folder(chat, root, until, tmp_path):
+    """The folder itself is no news."""
+    path = json.dumps(str(tmp_path / "notes" / "a.txt"))
+    ask(chat, f'[[tool Read {{"file_path": {path}}}]]')
+    until(root, lambda: "\nRead" in said(chat))
+    line = next(each for each in said(chat).split("\n") if each.startswith("Read"))
+    assert line == f"Read  {os.path.join('notes', 'a.txt')}"
+    chat.send_or_stop()
+    until(root, lambda: chat.turn is None)
 
 
 def test_it_asks_for_permission(chat, root, until, dialogs, example):
@@ -159,12 +185,28 @@ class Keyboard:
         ).stdout.split()
 
 
+# A window that another program destroys may be one that Tk draws into just then, which ends it
+# with an error. So it gets a key that does what the window manager's button does.
+RUN = """
+import runpy, sys, tkinter
+
+class Root(tkinter.Tk):
+    def mainloop(self):
+        self.bind_all("<F12>", lambda _: self.destroy())
+        super().mainloop()
+
+tkinter.Tk = Root
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
 def test_the_program_runs_from_start_to_end(display, tkinter, tmp_path):
     """Keys from outside: Enter asks, Alt+A allows; closing the window ends everything."""
     environment = clean_environment(tmp_path, PATH=os.environ["PATH"], DISPLAY=display)
     keyboard = Keyboard(environment)
     program = subprocess.Popen(
-        [sys.executable, "-W", "error", str(EXAMPLE), "--offline"],
+        [sys.executable, "-W", "error", "-c", RUN, str(EXAMPLE), "--offline"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -177,7 +219,7 @@ def test_the_program_runs_from_start_to_end(display, tkinter, tmp_path):
         (dialog,) = keyboard("search", "--sync", "--onlyvisible", "--name", "wants to run")
         keyboard("windowfocus", "--sync", dialog, "key", "alt+a")
         keyboard("search", "--sync", "--onlyvisible", "--name", "^Claude$")
-        keyboard("windowclose", window)
+        keyboard("windowfocus", "--sync", window, "key", "F12")
         output, errors = program.communicate(timeout=PATIENCE)
         assert (program.returncode, output, errors) == (0, b"", b"")
     finally:

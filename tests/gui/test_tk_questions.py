@@ -215,6 +215,36 @@ def test_many_questions_fit_on_the_screen(questioning):
     questioning.end()
 
 
+def test_long_texts_fit_on_the_screen(questioning):
+    """A label that is higher than a display can draw would end the program."""
+    option = {"label": "W" * 5_000, "description": "about\n" * 5_000}
+    long = [
+        {"question": f"{number}" + "\nwhy?" * 5_000, "header": "W" * 5_000, "options": [option] * 4}
+        for number in range(4)
+    ]
+    request, dialog = questioning.ask(*long)
+    dialog.window.update()
+    assert dialog.window.winfo_width() < questioning.root.winfo_screenwidth()
+    assert dialog.window.winfo_height() < questioning.root.winfo_screenheight()
+    assert dialog.fields[0].frame.winfo_reqheight() < 5_000
+    dialog.close()
+    assert questioning.answers_to(request) is None
+    questioning.end()
+
+
+def test_more_than_a_window_has_room_for_is_declined(gui, talk, root, until, caplog):
+    """The program lives on, and the log says why."""
+    each = Questioning(gui, talk(), root, until, kind="none")
+    each.talk.client.on_question(gui.QuestionDialog.handler(root))
+    options = [{"label": f"{number}", "description": "x" * 300} for number in range(800)]
+    request = each.talk.ask("AskUserQuestion", {"questions": [{**COLOURS, "options": options}]})
+    each.until(lambda: "more than a window has room for" in caplog.text)
+    assert each.answers_to(request) is None
+    root.update()
+    assert root.winfo_children() == []
+    each.end()
+
+
 def test_the_preview_of_an_option_is_shown(questioning):
     """That of the one which was chosen last; harmless."""
     options = [{"label": "A", "preview": "a\x1b[1m\nb"}, {"label": "B"}]

@@ -40,6 +40,7 @@ def test_settings_come_first_and_the_question_stays_as_it_is(line, cell, expecte
         ("--model= hello", "Write --model sonnet"),
         ("--new=yes hello", "--new takes no value"),
         ("--tools a,b() hello", "Write --tools population,area"),
+        ("--tools a, b hello", "Write --tools population,area"),
         ("--returns", "Write --returns City"),
     ],
 )

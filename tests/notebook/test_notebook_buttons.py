@@ -12,6 +12,14 @@ from claude_sync.testing import ScriptedCli
 
 PATIENCE = 30
 
+RULE = {
+    "type": "addRules",
+    "rules": [{"toolName": "Bash", "ruleContent": "<b>:*"}],
+    "behavior": "allow",
+    "destination": "localSettings",
+}
+MODE = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+
 
 class Widget:
     """As much of a widget as buttons need."""
@@ -38,9 +46,9 @@ class Widget:
 class Radio(Widget):
     """One of several."""
 
-    def __init__(self, options):
+    def __init__(self, options, value="the first"):
         super().__init__(options=options)
-        self.value = options[0]
+        self.value = options[0] if value == "the first" else value
 
 
 class Multiple(Radio):
@@ -48,7 +56,7 @@ class Multiple(Radio):
 
     def __init__(self, options):
         super().__init__(options)
-        self.value = tuple(options)
+        self.value = ()
 
 
 class Widgets:
@@ -139,7 +147,7 @@ def test_a_click_decides(widgets, asked, label, behavior):
     """Below the turn that is shown; afterwards the buttons are gone."""
     cli, _, turn = asked
     show(turn)
-    request = cli.ask_permission("Bash", {"command": "<b>ls</b>"})
+    request = cli.ask_permission("Bash", {"command": "<b>ls</b>"}, permission_suggestions=[RULE])
     button = widgets.wait_for(label)
     place = widgets.boxes[0]
     assert "&lt;b&gt;ls&lt;/b&gt;" in place.children[0].children[0].value
@@ -147,9 +155,30 @@ def test_a_click_decides(widgets, asked, label, behavior):
     button.click()
     reply = cli.expect_reply(request)
     assert reply["behavior"] == behavior
+    session_rule = {**RULE, "destination": "session"}
+    assert reply.get("updatedPermissions") == ([session_rule] if label == "Always" else None)
     assert place.children == ()
     assert waiting() == ()
     button.click()  # twice is harmless
+
+
+@pytest.mark.parametrize(
+    ("suggestions", "is_offered"), [([], False), ([MODE], False), ([MODE, RULE], True)]
+)
+def test_always_is_offered_with_its_rule_and_not_without_one(
+    widgets, asked, suggestions, is_offered
+):
+    """It says what it would allow; a mode is no rule."""
+    cli, _, turn = asked
+    show(turn)
+    request = cli.ask_permission("Bash", {"command": "ls"}, permission_suggestions=suggestions)
+    allow = widgets.wait_for("Allow")
+    shown = list(widgets.boxes[0].all())
+    assert ("Always" in [getattr(w, "description", None) for w in shown]) is is_offered
+    words = "Always: Bash(&lt;b&gt;:*), in this session"
+    assert any(words in w.value for w in shown if isinstance(w.value, str)) is is_offered
+    allow.click()
+    assert "updatedPermissions" not in cli.expect_reply(request)
 
 
 def test_a_reason_is_told(widgets, asked):
@@ -185,14 +214,46 @@ QUESTIONS = {
 }
 
 
+def inputs(widgets, kind):
+    """The widgets of a kind that are shown."""
+    return [w for w in widgets.boxes[0].all() if type(w) is kind]
+
+
 def test_questions_are_answered_by_choosing(widgets, asked):
-    """One, or several."""
+    """One, or several; nothing is chosen beforehand, and what is missing is said."""
     cli, _, turn = asked
     show(turn)
     request = cli.ask_permission("AskUserQuestion", QUESTIONS)
-    widgets.wait_for("Answer").click()
+    button = widgets.wait_for("Answer")
+    button.click()
+    texts = [w.value for w in widgets.boxes[0].all() if isinstance(w.value, str)]
+    assert any("has no answer" in text for text in texts)
+    assert len(waiting()) == 1
+    inputs(widgets, Radio)[0].value = "A"
+    inputs(widgets, Multiple)[0].value = ("C", "D")
+    button.click()
     reply = cli.expect_reply(request)
     assert reply["updatedInput"]["answers"] == {"Which?": "A", "All?": "C, D"}
+    button.click()  # twice is harmless
+
+
+def test_questions_are_answered_in_words(widgets, asked):
+    """Instead of a choice, or besides it where several may be chosen; or without any options."""
+    cli, _, turn = asked
+    show(turn)
+    why = {"question": "Why?", "options": []}
+    asked_for = {"questions": [*QUESTIONS["questions"], why]}
+    request = cli.ask_permission("AskUserQuestion", asked_for)
+    button = widgets.wait_for("Answer")
+    inputs(widgets, Radio)[0].value = "A"
+    inputs(widgets, Multiple)[0].value = ("D",)
+    which, all_of, reason = (
+        w for w in widgets.boxes[0].all() if "words" in getattr(w, "placeholder", "")
+    )
+    which.value, all_of.value, reason.value = "Z", "E", "because"
+    button.click()
+    answers = cli.expect_reply(request)["updatedInput"]["answers"]
+    assert answers == {"Which?": "Z", "All?": "D, E", "Why?": "because"}
 
 
 def test_questions_may_be_left_unanswered(widgets, asked):

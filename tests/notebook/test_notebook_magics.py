@@ -100,10 +100,13 @@ def test_the_value_of_a_cell_is_not_shown_twice(magics):
         ("--returns Nothing what?", "the notebook has no Nothing"),
         ("--tools nothing what?", "the notebook has no nothing"),
         ("--tools city what?", "city is a str and no function"),
+        ("--returns city what?", "returns='Oslo' is a text"),
+        ("--new {blank}", "there is no question"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_nothing_is_sent(magics, line, advice):
     """IPython is told to show it without a traceback; a program can catch it."""
+    magics.shell.user_ns["blank"] = " "
     with pytest.raises(UsageError) as caught:
         magics.run(line)
     (shown,) = caught.value._render_traceback_()

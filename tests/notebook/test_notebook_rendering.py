@@ -198,3 +198,10 @@ def test_a_bundle_has_both_forms():
         bundle = bundle_of(scene.turn)
         assert set(bundle) == {"text/html", "text/plain"}
         assert bundle["text/plain"].startswith("words\n$")
+
+
+def test_plain_text_commands_no_terminal():
+    """Some front ends print it on one."""
+    with running() as scene:
+        scene.end("red \x1b[31mwords\n\tand more")
+        assert bundle_of(scene.turn)["text/plain"].startswith("red \\x1b[31mwords\n\tand more\n$")

@@ -99,6 +99,28 @@ def test_text_is_merged_while_the_window_does_something_else(client, cli, window
     assert heard[0].snapshot == "".join(pieces)
 
 
+def test_a_loop_inside_of_a_handler_keeps_the_order_for_the_others(client, cli, window):
+    """The first handler of text opens a dialog, in whose loop more text arrives."""
+    first, second = [], []
+
+    def dialog(text):
+        first.append(str(text))
+        if len(first) == 1:
+            cli.speak("two ")
+            while "two " not in first:  # a tick of the window's own; nobody wakes it now
+                window.frames.run()
+                threading.Event().wait(0.005)
+
+    client.on_text(dialog)
+    client.on_text(lambda text: second.append(str(text)))
+    turn, user = begin(client, cli)
+    cli.speak("one ")
+    window.run_until(lambda: first)
+    cli.end_turn(user, "done")
+    window.run_until(turn.done)
+    assert (first, second) == (["one ", "two "], ["one ", "two "])
+
+
 @pytest.mark.parametrize("way", ["on_stream_event", "events"])
 def test_every_piece_is_delivered_while_raw_events_are_wanted(client, cli, window, way):
     """Who looks at raw events wants to see which piece came with which."""

@@ -265,6 +265,60 @@ def test_a_call_may_run_frames_itself(frames):
     assert made == ["open", "text", "closed"]
 
 
+def test_a_call_may_have_others_made_next(frames):
+    """In this frame, and before what waits, even if it runs frames itself."""
+    made = []
+
+    def first():
+        frames.go_on_with([lambda: made.append("second"), lambda: made.append("third")])
+        while frames.run():
+            pass
+        made.append("first")
+
+    def plain():
+        frames.go_on_with([lambda: made.append("after")])
+        made.append("plain")
+
+    frames(first)
+    frames(plain)
+    frames(lambda: made.append("last"))
+    assert frames.run() is False
+    assert made == ["second", "third", "plain", "after", "last", "first"]
+    frames(plain)
+    assert frames.run() is False
+    assert made[6:] == ["plain", "after"]
+
+
+def test_a_window_that_is_gone_makes_no_next_calls(frames):
+    """It went in the call itself, before it knew what comes next."""
+    made = []
+
+    def last():
+        frames.stop()
+        frames.go_on_with([lambda: made.append("next")])
+
+    frames(last)
+    assert frames.run() is False
+    assert made == []
+
+
+def test_what_ends_programs_leaves_the_rest_for_the_next_frame():
+    """The window is woken up as ever by what comes then."""
+    woken, made = [], []
+    frames = Frames(lambda: woken.append(True))
+
+    def leave():
+        raise KeyboardInterrupt
+
+    frames(leave)
+    with pytest.raises(KeyboardInterrupt):
+        frames.run()
+    frames(lambda: made.append("call"))
+    assert len(woken) == 2
+    frames.run()
+    assert made == ["call"]
+
+
 def test_a_window_may_go_in_one_of_its_calls(frames):
     """A handler that destroys it: the calls after it are not made."""
     made = []

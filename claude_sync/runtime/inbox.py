@@ -27,6 +27,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
 from ..protocol.streaming import DELTA_FIELDS
+from .waiting import take_from
 
 __all__ = ["Inbox", "MergedDelta"]
 
@@ -105,7 +106,7 @@ class Inbox:
                     return self._taken
             try:
                 # May tell of a batch that was taken already: so look, and wait again.
-                self._arrived.get(timeout=None if end is None else max(0, end - time.monotonic()))
+                take_from(self._arrived, None if end is None else end - time.monotonic())
             except Empty:
                 return None
 

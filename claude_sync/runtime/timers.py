@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Callable, List, Optional, Tuple
 
 from ..log import logger
+from .waiting import take_from
 
 __all__ = ["Timer", "Timers"]
 
@@ -128,7 +129,7 @@ class Timers:
                 logger.exception("! a deadline of %s failed", self._owner)
                 continue
             with contextlib.suppress(Empty):
-                self._woken.get(timeout=wait)
+                take_from(self._woken, wait)
 
     def _fire_what_is_due(self) -> Optional[float]:
         """Call whatever is due; how long until the next, or None."""

@@ -11,11 +11,17 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Callable, Optional
+from queue import Empty, SimpleQueue
+from typing import Callable, Optional, TypeVar
 
-__all__ = ["SLICE", "Changes", "Deadline", "wait_for"]
+__all__ = ["SLICE", "Changes", "Deadline", "take_from", "wait_for"]
 
 SLICE = 0.25
+
+# Not worth a wait.
+SHORTEST = 0.001
+
+T = TypeVar("T")
 
 
 class Deadline:
@@ -58,6 +64,24 @@ def wait_for(
             return False
         condition.wait(deadline.slice())
     return True
+
+
+def take_from(queue: SimpleQueue[T], timeout: Optional[float]) -> T:
+    """
+    The next item of *queue*; raises Empty if none comes in time.
+
+    As ``queue.get(timeout=...)``, which on Python 3.9 and 3.10 may wait for ever: after an
+    item that nobody waited for, the wait begins twice, and what is left of a short timeout
+    the second time may be less than nothing. A look without a wait makes that the first time.
+    """
+    if timeout is None:
+        return queue.get()
+    try:
+        return queue.get(block=False)
+    except Empty:
+        if timeout < SHORTEST:
+            raise
+    return queue.get(timeout=timeout)
 
 
 class Changes:

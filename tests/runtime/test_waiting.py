@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from queue import Empty, SimpleQueue
 
 import pytest
 
 from claude_sync.runtime import waiting
-from claude_sync.runtime.waiting import SLICE, Deadline, wait_for
+from claude_sync.runtime.waiting import SLICE, Deadline, take_from, wait_for
 
 PATIENCE = 10
 
@@ -87,3 +89,35 @@ def test_a_missed_notification_only_delays():
 
     with condition:
         assert wait_for(condition, second_look, Deadline(PATIENCE)) is True
+
+
+@pytest.mark.parametrize(
+    ("timeout", "times"), [(-1.0, 100), (0, 50_000), (1e-6, 50_000), (1e-5, 50_000), (0.001, 500)]
+)
+def test_a_short_wait_for_a_queue_ends(timeout, times):
+    """Also after items that nobody waited for, which some Pythons cannot do by themselves."""
+    ended = threading.Event()
+
+    def look():
+        queue = SimpleQueue()
+        for number in range(times):
+            queue.put(number)
+            assert take_from(queue, timeout) == number
+            with contextlib.suppress(Empty):
+                take_from(queue, timeout)
+        ended.set()
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    assert ended.wait(6 * PATIENCE)
+    thread.join(PATIENCE)
+
+
+def test_an_item_that_comes_later_is_waited_for():
+    """With a timeout, and without one."""
+    queue = SimpleQueue()
+    with ThreadPoolExecutor(2) as pool:
+        taken = [pool.submit(take_from, queue, timeout) for timeout in (PATIENCE, None)]
+        queue.put(1)
+        queue.put(2)
+        assert sorted(each.result(PATIENCE) for each in taken) == [1, 2]

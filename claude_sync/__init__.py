@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         UnknownBlock,
     )
     from .envelope_messages import *  # noqa: F403
+    from .exports import export
     from .hook_events import HookEvent
     from .messages import *  # noqa: F403
     from .permissions import LATER, Decision, PermissionRequest, Questions
@@ -98,6 +99,7 @@ _LATER = {
     "notebook": ("load_ipython_extension", "unload_ipython_extension"),
     "tools": ("Tool", "ToolContext", "ToolError", "tool"),
     "timeline": ("Span", "Timeline"),
+    "exports": ("export",),
     "tool_results": ("Image",),
     "session_files": ("SessionNotFound",),
     "session_info": ("SessionInfo",),
@@ -268,6 +270,7 @@ __all__ = [
     "Usage",
     "__version__",
     "ask",
+    "export",
     "tool",
     *_errors,
     *_MODULES,

@@ -145,10 +145,10 @@ def test_json_is_one_object(run):
 
 
 def test_a_failed_turn_is_an_error_and_not_an_answer(run, tmp_path):
-    """What the CLI says about a failure goes to stderr, with advice; the exit code is 1."""
+    """What the CLI says about a failure goes to stderr, with advice: here, exit code 3."""
     path = executable(tmp_path, cli_scripts.is_not_logged_in)
     code, stdout, stderr = run("ask", "--cli", path, "hi")
-    assert (code, stdout) == (1, "")
+    assert (code, stdout) == (3, "")
     assert stderr.startswith("claude-sync: Not logged in")
     assert "/login" in stderr.splitlines()[-1]
     assert "Traceback" not in stderr
@@ -159,7 +159,7 @@ def test_a_failed_turn_is_json_too(run, tmp_path):
     path = executable(tmp_path, cli_scripts.is_not_logged_in)
     code, stdout, stderr = run("ask", "--json", "--cli", path, "hi")
     told = json.loads(stdout)
-    assert code == 1
+    assert code == 3
     assert told["is_error"] is True
     assert stderr == f"claude-sync: {told['error']}\n"
 

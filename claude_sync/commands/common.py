@@ -1,0 +1,224 @@
+"""
+What the commands share: exit codes, words on stderr, and the settings of a client.
+
+Decisions taken here and nowhere else:
+
+* Each kind of failure has an exit code of its own, the same for all commands.
+* ``--deny`` comes before ``--allow``, and both before ``--yes`` and the person. What is
+  denied is denied to the CLI as well, which would not ask about what its settings allow.
+* The person at the terminal is asked only where both ends are one: a question would
+  otherwise end up in the pipe that the answer goes to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+
+from ..errors import (
+    AskTimeout,
+    ClaudeError,
+    CliDidNotStart,
+    CliNotFound,
+    NotLoggedIn,
+    TurnError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from ..permissions import Decision, PermissionRequest
+
+__all__ = [
+    "EXIT_CODES",
+    "FAILED",
+    "INTERRUPTED",
+    "NO_CLI",
+    "OFFLINE",
+    "OK",
+    "TIMEOUT",
+    "USAGE",
+    "add_client_arguments",
+    "cli_of",
+    "client_options",
+    "complain",
+    "exit_code_of",
+    "on_terminal",
+    "schema_in",
+    "seconds",
+]
+
+OK, FAILED, USAGE, NO_CLI, TIMEOUT, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+OFFLINE = "offline: no model is involved, the built-in stand-in echoes what it is asked"
+
+EXIT_CODES = """\
+exit codes:
+  0    answered
+  1    the turn failed; stderr tells why and what to do
+  2    the command line was wrong
+  3    the CLI was not found, did not start, or is not logged in
+  4    no answer within --timeout
+  130  interrupted by Ctrl-C
+"""
+
+Policy = Callable[["PermissionRequest"], "Optional[Decision]"]
+
+
+def exit_code_of(error: ClaudeError) -> int:
+    """The exit code that tells what kind of failure it was."""
+    if isinstance(error, (CliNotFound, CliDidNotStart, NotLoggedIn)):
+        return NO_CLI
+    if isinstance(error, TurnError):
+        return FAILED
+    if isinstance(error, UsageError):
+        return USAGE
+    return TIMEOUT if isinstance(error, AskTimeout) else FAILED
+
+
+def complain(text: str) -> None:
+    """Say something on stderr; what is the CLI's in it is nothing that a terminal would obey."""
+    if not text.isprintable():
+        from .painting import safe
+
+        text = safe(text)
+    sys.stderr.write(f"claude-sync: {text}\n")
+    sys.stderr.flush()
+
+
+def on_terminal() -> bool:
+    """Whether a person reads what is printed, and can reply."""
+    try:
+        return sys.stdin.isatty() and sys.stdout.isatty()
+    except (AttributeError, OSError, ValueError):  # none at all, or closed
+        return False
+
+
+# Arguments.
+
+
+def add_client_arguments(parser: argparse.ArgumentParser) -> None:
+    """The settings of a client that every command has which asks something."""
+    parser.add_argument("--model", help="alias (sonnet) or full name of the model")
+    parser.add_argument("--cwd", metavar="FOLDER", help="the folder Claude works in")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--resume", metavar="ID", help="go on with this conversation")
+    which.add_argument(
+        "--continue",
+        dest="go_on",
+        action="store_true",
+        help="go on with the last conversation of the folder",
+    )
+    parser.add_argument(
+        "--allow",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help='what Claude may do unasked: Read, "Bash(git *)", "Edit(src/**)"; may be repeated',
+    )
+    parser.add_argument(
+        "--deny", metavar="RULE", action="append", default=[], help="what it may not; comes first"
+    )
+    parser.add_argument("--yes", action="store_true", help="allow everything that is not denied")
+    parser.add_argument(
+        "--record", metavar="FILE", help="write both directions of the wire to a file, no secrets"
+    )
+
+
+def client_options(
+    arguments: argparse.Namespace, clear: Callable[[], None] = lambda: None
+) -> Dict[str, Any]:
+    """
+    The options of a client, as the command line has them; also says that it is offline.
+
+    *clear* is called before the person is asked something: it ends the line that is written.
+    """
+    if arguments.offline:
+        complain(OFFLINE)
+    options: Dict[str, Any] = {
+        "cli": cli_of(arguments),
+        "cwd": arguments.cwd,
+        "model": arguments.model,
+        "resume": arguments.resume,
+        "continue_conversation": arguments.go_on,
+        "permissions": policy_of(arguments, clear),
+        "record": arguments.record,
+    }
+    if arguments.deny:
+        options["disallowed_tools"] = list(arguments.deny)
+    return options
+
+
+def policy_of(arguments: argparse.Namespace, clear: Callable[[], None]) -> Policy:
+    """Who decides about a use of a tool."""
+    from .. import policies
+
+    chosen: List[Policy] = []
+    if arguments.deny:
+        chosen.append(policies.deny_tools(*arguments.deny))
+    if arguments.allow:
+        chosen.append(policies.allow_tools(*arguments.allow))
+    if arguments.yes:
+        chosen.append(policies.allow_all)
+    if on_terminal():
+        from .asking import person
+
+        chosen.append(person(clear))
+    else:
+        chosen.append(Nobody())
+    return policies.first_of(*chosen)
+
+
+class Nobody:
+    """Denies what nobody is there to be asked about, and tells once how to allow it."""
+
+    def __init__(self) -> None:
+        self.told = False
+
+    def __call__(self, request: PermissionRequest) -> Optional[Decision]:
+        """Deny *request*."""
+        if not self.told:
+            self.told = True
+            advice = f'Allow it with --allow "{request.tool}", or everything with --yes'
+            if request.tool == "AskUserQuestion":
+                advice = "Run the command in a terminal to be asked"
+            complain(f"! Claude asked to use {request.tool} and was denied. {advice}.")
+        return request.deny(
+            f"Nobody is there to allow {request.tool}. Go on without it, and say at the end "
+            "what you would have done."
+        )
+
+
+def cli_of(arguments: argparse.Namespace) -> Any:
+    """The ``cli`` option: what was named, the stand-in, or None to look for one."""
+    if arguments.offline:
+        from ..testing import StandIn
+
+        return StandIn().command
+    return getattr(arguments, "cli", None)
+
+
+def seconds(word: str) -> float:
+    """A number of seconds above zero."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{word!r} is no number of seconds above 0")
+    return value
+
+
+def schema_in(path: str) -> Dict[str, Any]:
+    """The JSON Schema in a file."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            schema = json.load(file)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}. Check its name.") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is no JSON: {error}. Write a JSON Schema.") from None
+    if not isinstance(schema, dict):
+        raise UsageError(f"{path} is no JSON Schema, which is an object.")
+    return schema

@@ -1,0 +1,284 @@
+"""
+A turn on the screen: text as it arrives, tools, and what is going on meanwhile.
+
+::
+
+    client -> handlers -> [screen] -> stdout (answers), stderr (what is going on)
+
+Decisions taken here and nowhere else:
+
+* Handlers run on the thread that waits (``post="manual"``): the person can be asked in
+  the middle of a turn, Ctrl-C reaches it, and the spinner needs no thread of its own.
+* A pipe gets the text as it is, and nothing else. A terminal gets it painted.
+* What the CLI says *about* a failed turn ("Not logged in") is an error message, not an
+  answer: it goes to stderr with the error, although it arrives as text.
+* The spinner is drawn on a line where nothing stands, and wiped before anything else is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Set, Tuple
+
+from ..client import stop_own_turn
+from ..errors import AskTimeout
+from .painting import PLAIN, Painter, columns, palette, safe
+
+if TYPE_CHECKING:
+    from ..answers import Answer, Turn
+    from ..client import Client
+
+__all__ = ["Screen", "is_terminal", "tool_line"]
+
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+ASCII_FRAMES = "|/-\\"
+# How often the spinner turns, and after how much silence it appears.
+TICK = 0.1
+QUIET = 0.3
+WIPE = "\r\x1b[K"
+MARKS = {"running": "●", "done": "✓", "failed": "✗"}
+# Of a result, so much is shown under its tool.
+LONGEST_RESULT = 200
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether somebody looks at what is written there."""
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+class Screen:
+    """
+    Shows the turns of one client.
+
+    Args:
+        tools: Whether each use of a tool is a line of its own; otherwise only the spinner
+            tells of it.
+        cwd: Files below this folder are named without it.
+
+    """
+
+    def __init__(self, tools: bool = False, cwd: Optional[str] = None) -> None:
+        self._out = sys.stdout
+        self._folder = os.path.abspath(cwd or os.getcwd())
+        self.on_terminal = is_terminal(sys.stdout)
+        self.styles = palette(sys.stdout) if self.on_terminal else PLAIN
+        self._tools = tools and self.on_terminal
+        self.spinner = Spinner(self.on_terminal and is_terminal(sys.stderr))
+        self._painter: Any = (
+            Painter(self._write, self.styles) if self.on_terminal else Raw(self._write)
+        )
+        self._message_id: Optional[str] = None
+        self._complaints: Set[str] = set()
+        self._wrote = self._silent = False
+        # Why nothing can be written any more. What a handler raises would stop nobody.
+        self._broken: Optional[OSError] = None
+
+    def attach(self, client: Client, text: bool = True) -> None:
+        """Show what this client's turns do; and what they say, unless it is not for people."""
+        self._silent = not text
+        if text:
+            client.on_message(self._message)
+            client.on_text(self._text)
+        client.on_thinking(lambda _: self.spinner.now("thinking"))
+        client.on_tool_use(self.use)
+        client.on_tool_result(self.result)
+
+    def wait(self, turn: Turn) -> Answer:
+        """Show *turn* until it is over; its answer. Ctrl-C stops it, and goes through."""
+        self._wrote = False
+        self.spinner.now("waiting for Claude")
+        try:
+            while not turn.done():
+                with contextlib.suppress(AskTimeout):  # not that of the turn, which it returns
+                    turn.exception(TICK)
+                if self._broken is not None:
+                    raise self._broken
+                if not self._painter.column:
+                    self.spinner.tick()
+            answer = turn.result()
+            if not self._wrote and not self._silent:
+                # Commands of the CLI answer without saying anything.
+                self._painter.feed(answer.text)
+            return answer
+        except KeyboardInterrupt:
+            self.clear()
+            stop_own_turn(turn)
+            raise
+        finally:
+            self.clear()
+            self.spinner.forget()
+
+    def clear(self) -> None:
+        """End what is being written: something else wants a line of its own."""
+        self.spinner.wipe()
+        self._painter.end()
+        self._flush()
+        self._message_id = None
+
+    def say(self, text: str, style: str = "") -> None:
+        """A line of ours on stdout."""
+        self.clear()
+        self._write(self.styles.paint(style, safe(text)) + "\n")
+        self._flush()
+
+    # Handlers.
+
+    def _message(self, message: Any) -> None:
+        if getattr(message, "error", None) and message.type == "assistant":
+            self._complaints.add(message.message_id)
+
+    def _text(self, text: Any) -> None:
+        if text.message_id not in self._complaints:
+            self.show(str(text), text.message_id)
+
+    def show(self, text: str, message_id: Optional[str]) -> None:
+        """A piece of text; each message of Claude begins on a line of its own."""
+        if message_id != self._message_id:
+            self.clear()
+        self._message_id = message_id
+        self._wrote = True
+        self.spinner.wipe()
+        self._painter.feed(text)
+        self._flush()
+        self.spinner.now("writing")
+
+    def use(self, use: Any) -> None:
+        """A tool is used."""
+        if self.on_terminal:
+            self.clear()
+        line = tool_line(use.name, use.input, self._folder)
+        self.spinner.begin(use.id, line)
+        if self._tools:
+            indent = "  " if use.parent_tool_use_id else ""
+            self.say(f"{indent}{MARKS['running']} {line}", "faint")
+
+    def result(self, result: Any) -> None:
+        """A tool has returned something; what went wrong is told."""
+        name, _ = self.spinner.finish(result.tool_use_id)
+        if self._tools and result.is_error:
+            text = " ".join(result.text.split())
+            text = text if len(text) <= LONGEST_RESULT else text[: LONGEST_RESULT - 1] + "…"
+            self.say(f"  {MARKS['failed']} {name}: {text}", "wrong")
+
+    def _write(self, text: str) -> None:
+        if self._broken is None:
+            try:
+                self._out.write(text)
+            except OSError as error:
+                self._broken = error
+
+    def _flush(self) -> None:
+        if self._broken is None:
+            try:
+                self._out.flush()
+            except OSError as error:
+                self._broken = error
+
+
+class Raw:
+    """Writes text to a pipe as it is."""
+
+    column = 0
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self._write = write
+
+    def feed(self, text: str) -> None:
+        """The next piece."""
+        if text:
+            self._write(text)
+            self.column = 0 if text.endswith("\n") else 1
+
+    def end(self) -> None:
+        """End the line."""
+        if self.column:
+            self._write("\n")
+            self.column = 0
+
+
+class Spinner:
+    """
+    One line that tells what is going on, and for how long; on a terminal only.
+
+    It is drawn in :meth:`tick`, which whoever waits calls now and then.
+    """
+
+    def __init__(self, works: bool) -> None:
+        self._works = works and os.environ.get("TERM") != "dumb"
+        encoding = (getattr(sys.stderr, "encoding", None) or "").lower()
+        self._frames = FRAMES if "utf" in encoding else ASCII_FRAMES
+        self._styles = palette(sys.stderr) if self._works else PLAIN
+        self._running: Dict[str, Tuple[str, float]] = {}
+        self._what, self._since = "", time.monotonic()
+        self._touched = 0.0
+        self._frame = 0
+        self._drawn = False
+
+    def now(self, what: str) -> None:
+        """This goes on while no tool runs."""
+        self._touched = time.monotonic()
+        if what != self._what:
+            self._what, self._since = what, self._touched
+
+    def begin(self, tool_use_id: str, line: str) -> None:
+        """A tool runs."""
+        self._running[tool_use_id] = (line, time.monotonic())
+
+    def finish(self, tool_use_id: str) -> Tuple[str, float]:
+        """It ended; its line, and since when it ran."""
+        self.wipe()
+        self._what, self._since = "waiting for Claude", time.monotonic()
+        return self._running.pop(tool_use_id, ("a tool", 0.0))
+
+    def forget(self) -> None:
+        """The turn is over, whatever ran in it."""
+        self._running.clear()
+        self._what = ""
+
+    def tick(self) -> None:
+        """Draw it, unless something was written just now."""
+        now = time.monotonic()
+        if not self._works or now - self._touched < QUIET:
+            return
+        sys.stderr.write(WIPE + self.line(now))
+        sys.stderr.flush()
+        self._frame += 1
+        self._drawn = True
+
+    def line(self, now: float) -> str:
+        """What it shows."""
+        what, since = self._what, self._since
+        if self._running:
+            what, since = list(self._running.values())[-1]
+            if len(self._running) > 1:
+                what = f"{what} (and {len(self._running) - 1} more)"
+        frame = self._frames[self._frame % len(self._frames)]
+        seconds = f" {int(now - since)} s"
+        room = shutil.get_terminal_size().columns - len(seconds) - 3
+        what = safe(what)
+        while columns(what) > room:
+            what = what[: max(0, room - 1)] if len(what) > room else what[:-1]
+        return self._styles.paint("faint", f"{frame} {what}{seconds}")
+
+    def wipe(self) -> None:
+        """Take it away."""
+        self._touched = time.monotonic()
+        if self._drawn:
+            sys.stderr.write(WIPE)
+            sys.stderr.flush()
+            self._drawn = False
+
+
+def tool_line(name: str, given: Any, folder: str = "") -> str:
+    """A use of a tool in a line: its name, and what it is about."""
+    from ..notebook.rendering import summary_of
+
+    name, about = summary_of(name, given if isinstance(given, dict) else {}, folder)
+    return safe(f"{name} {about}".rstrip())

@@ -1,0 +1,250 @@
+"""``claude-sync ask``: standard input, attachments, forms, rules, and the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import command_scripts
+import pytest
+from executables import executable
+from image_samples import png
+from tmux_terminal import Terminal
+
+from claude_sync import cli
+from claude_sync.commands import ask
+
+NOTICE = f"claude-sync: {cli.OFFLINE}\n"
+WRITE = '[[tool Write {"file_path": "x.txt", "content": "new\\n"}]]'
+SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+def asked_of(run, tmp_path, *words, **settings):
+    """What a CLI was started with, and asked."""
+    path = executable(tmp_path, command_scripts.tells_how_it_was_started)
+    code, stdout, stderr = run("ask", "--cli", path, *words, **settings)
+    assert (code, stderr) == (0, "")
+    return json.loads(stdout)
+
+
+def test_what_is_piped_in_is_put_after_the_prompt(run):
+    """Nobody has to write a dash; with one, it is where the dash is."""
+    assert run("ask", "--offline", "Sum", "up:", stdin=b"one\ntwo\n")[1] == (
+        "echo: Sum up:\n\none\ntwo\n"
+    )
+    assert run("ask", "--offline", "a", "-", "b", stdin=b"x")[1] == "echo: a\n\nx\n\nb\n"
+
+
+def test_a_file_is_read_as_standard_input_too(tmp_path, environment):
+    """``claude-sync ask ... < file``."""
+    (tmp_path / "notes.txt").write_text("notes")
+    with (tmp_path / "notes.txt").open() as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "claude_sync", "ask", "--offline", "Sum up:"],
+            stdin=file,
+            capture_output=True,
+            env=environment,
+            timeout=60,
+        )
+    assert done.stdout == b"echo: Sum up:\n\nnotes\n"
+
+
+def test_a_pipe_that_nobody_writes_to_is_left_alone(tmp_path, environment, monkeypatch):
+    """A script whose standard input stays open gets its answer, and is told about it."""
+    reading, writing = os.pipe()
+    try:
+        asking = subprocess.run(
+            [sys.executable, "-m", "claude_sync", "ask", "--offline", "Hello"],
+            stdin=reading,
+            capture_output=True,
+            env=environment,
+            timeout=60,
+        )
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert (asking.returncode, asking.stdout) == (0, b"echo: Hello\n")
+    assert b"nothing came on standard input within 3 s" in asking.stderr
+
+
+def test_options_may_stand_between_the_words(run):
+    """As with other tools; what follows -- is no option."""
+    assert run("ask", "a", "--offline", "b", "--", "--c")[1] == "echo: a b --c\n"
+
+
+def test_files_are_attached(run, tmp_path):
+    """--attach may be repeated; what is no such file is refused before anything starts."""
+    (tmp_path / "a.png").write_bytes(png(2, 2))
+    (tmp_path / "b.txt").write_text("words")
+    asked = asked_of(run, tmp_path, "--attach", "a.png", "--attach", "b.txt", "See?")
+    assert [block["type"] for block in asked["content"]] == ["image", "document", "text"]
+    code, stdout, stderr = run("ask", "--cli", "/nowhere", "--attach", "no.png", "See?")
+    assert (code, stdout) == (2, "")
+    assert "no.png" in stderr
+
+
+def test_an_answer_in_a_form_is_json(run, tmp_path):
+    """--returns prints the data; with --json it is a field."""
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    path = executable(tmp_path, command_scripts.gives_data)
+    words = ("ask", "--cli", path, "--returns", "schema.json", "Who?")
+    data = {"name": "Ada", "age": 36, "wanted": ["name"]}
+    assert run(*words) == (0, json.dumps(data) + "\n", "")
+    code, stdout, _ = run(*words, "--json")
+    told = json.loads(stdout)
+    assert (code, told["data"], told["text"]) == (0, data, "It is ready.")
+
+
+@pytest.mark.parametrize("content", ["nonsense", "[]", None])
+def test_a_form_that_is_none_is_refused(run, tmp_path, content):
+    """The file has to be there and hold an object."""
+    if content is not None:
+        (tmp_path / "schema.json").write_text(content)
+    code, stdout, stderr = run("ask", "--offline", "--returns", "schema.json", "Who?")
+    assert (code, stdout) == (2, "")
+    assert "schema.json" in stderr
+    assert "Traceback" not in stderr
+
+
+def test_the_cost_is_told_on_stderr(run, tmp_path):
+    """--cost is a line of its own."""
+    path = executable(tmp_path, None, cost=0.25)
+    code, stdout, stderr = run("ask", "--cli", path, "--cost", "Hello")
+    assert (code, stdout) == (0, "echo: Hello\n")
+    assert stderr.startswith("claude-sync: $0.2500 · ")
+
+
+def test_nobody_to_ask_means_no_and_tells_how_to_allow(run):
+    """Without a terminal and without rules, a tool is denied."""
+    code, stdout, stderr = run("ask", "--offline", WRITE)
+    assert (code, "Nobody is there to allow Write" in stdout) == (0, True)
+    assert stderr.count('Allow it with --allow "Write", or everything with --yes') == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_run"),
+    [
+        (("--allow", "Write"), True),
+        (("--allow", "Read"), False),
+        (("--allow", "Bash", "--allow", "Write(*.txt)"), True),
+        (("--yes",), True),
+        (("--yes", "--deny", "Write"), False),
+        (("--allow", "Write", "--deny", "Write(x.*)"), False),
+    ],
+)
+def test_rules_decide_and_what_is_denied_comes_first(run, rules, is_run):
+    """--allow, --deny and --yes, as the policies of the library."""
+    code, stdout, _ = run("ask", "--offline", *rules, WRITE)
+    assert code == 0
+    assert ("offline, so not run" in stdout) is is_run
+
+
+def test_what_is_denied_is_denied_to_the_cli_too(run, tmp_path):
+    """A CLI does not ask about what its settings allow, so it is told."""
+    asked = asked_of(run, tmp_path, "--deny", "Bash(rm *)", "--deny", "WebFetch", "hi")
+    assert asked["disallowed"] == "Bash(rm *),WebFetch"
+
+
+def test_the_last_conversation_is_gone_on_with(run, tmp_path):
+    """--continue; not together with --resume."""
+    assert asked_of(run, tmp_path, "--continue", "hi")["continue"] is True
+    code, _, stderr = run("ask", "--offline", "--continue", "--resume", "x", "hi")
+    assert code == 2
+    assert "not allowed with" in stderr
+
+
+def test_a_bad_rule_is_a_wrong_command_line(run):
+    """It is refused before anything is started."""
+    code, stdout, stderr = run("ask", "--cli", "/nowhere", "--allow", "Bash(", "hi")
+    assert (code, stdout) == (2, "")
+    assert "Bash(" in stderr
+
+
+def test_everything_is_recorded(run, tmp_path):
+    """--record writes the wire."""
+    assert run("ask", "--offline", "--record", "x.jsonl", "Hello")[0] == 0
+    assert '"echo: Hello"' in (tmp_path / "x.jsonl").read_text()
+
+
+# On a terminal.
+
+
+@pytest.fixture
+def terminal(tmp_path, environment):
+    """Start a command in a terminal."""
+
+    def start(*words, **more):
+        command = [sys.executable, "-W", "error", "-m", "claude_sync", *words]
+        variables = {name: value for name, value in environment.items() if name != "COLUMNS"}
+        return Terminal(command, {**variables, **more}, tmp_path)
+
+    return start
+
+
+def test_a_terminal_gets_it_painted(terminal):
+    """Marks become styles; the answer ends with a line end."""
+    with terminal("ask", "--offline", "so **bold** it is") as shown:
+        shown.until("[exit code 0]")
+        assert "echo: so bold it is" in shown.screen()
+        assert "\x1b[1mbold" in shown.screen(colours=True)
+
+
+def test_no_color_means_none(terminal):
+    """With NO_COLOR the text is as it came."""
+    with terminal("ask", "--offline", "so **bold** it is", NO_COLOR="1") as shown:
+        shown.until("[exit code 0]")
+        assert "echo: so **bold** it is" in shown.screen()
+        assert "\x1b" not in shown.screen(colours=True)
+
+
+def test_a_terminal_obeys_nothing_of_an_answer_or_an_error(terminal, tmp_path):
+    """Nobody clears the screen or sets the title."""
+    path = executable(tmp_path, command_scripts.says_evil_things)
+    with terminal("chat", "--cli", path) as shown:
+        shown.until("$0.0000 >")
+        shown.type("one")
+        shown.until("an \\x1b[2Jevil \\x1b]0;title\\x07 word")
+        shown.until("$0.0000 >", times=2)
+        shown.type("two")
+        screen = shown.until("\\x1b[2Jevil", times=2)
+        assert "claude-sync: " in screen
+        assert "> one" in screen  # nothing was cleared
+
+
+def test_the_spinner_tells_what_goes_on_and_goes_away(terminal):
+    """While nothing comes there is a line with the seconds; afterwards there is not."""
+    with terminal("ask", "--offline", "[[sleep 1.5]] done") as shown:
+        shown.until("waiting for Claude 1 s")
+        assert "waiting for" not in shown.until("[exit code 0]")
+
+
+def test_the_person_is_asked_on_a_terminal(terminal):
+    """With a preview; a yes lets it be done."""
+    with terminal("ask", "--offline", WRITE) as shown:
+        screen = shown.until("Allow it?")
+        assert "+new" in screen
+        shown.type("y")
+        screen = shown.until("[exit code 0]")
+        assert "Write: offline, so not run" in screen
+
+
+def test_ctrl_c_is_exit_code_130(terminal):
+    """The turn is stopped, without a word too many."""
+    with terminal("ask", "--offline", "[[sleep 60]]") as shown:
+        shown.until("waiting for Claude")
+        shown.press("C-c")
+        screen = shown.until("[exit code 130]")
+        assert "Traceback" not in screen
+
+
+def test_help_has_examples_and_exit_codes(run):
+    """Of every command that asks."""
+    for command in ("ask", "chat", "record", "replay", "sessions", "export", "doctor", "batch"):
+        code, stdout, _ = run(command, "--help")
+        assert code == 0
+        assert "examples:" in stdout
+        assert "exit codes:" in stdout
+        assert "--offline" in stdout
+    assert f"{ask.SILENCE:g} seconds" in run("ask", "--help")[1]

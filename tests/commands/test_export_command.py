@@ -1,0 +1,64 @@
+"""``claude-sync export``: which conversation, which file, which format."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from saved_sessions import conversation
+
+ID = "11111111-aaaa-4111-8111-111111111111"
+
+
+@pytest.fixture
+def saved(config, tmp_path):
+    """A conversation of the folder in which the commands are run."""
+    return conversation(config, "hello", cwd=os.path.realpath(tmp_path), session_id=ID)
+
+
+@pytest.mark.parametrize("name", [ID, "11111111", "last"])
+def test_a_session_is_written_to_a_file(run, saved, tmp_path, name):
+    """By its id, the beginning of it, or as the last; stdout stays empty."""
+    code, stdout, stderr = run("export", name, "-o", "chat.html")
+    assert (code, stdout, stderr) == (0, "", "claude-sync: written: chat.html\n")
+    assert "echo: hello" in (tmp_path / "chat.html").read_text()
+
+
+def test_a_file_is_exported_whatever_it_is(run, saved, tmp_path):
+    """A recording, or the file of a session."""
+    assert run("ask", "--offline", "--record", "x.jsonl", "Hello")[0] == 0
+    assert "echo: Hello" in run("export", "x.jsonl")[1]
+    assert "echo: hello" in run("export", str(saved.path))[1]
+
+
+@pytest.mark.parametrize("words", [(), ("-o", "-"), ("--format", "md"), ("--offline",)])
+def test_stdout_gets_markdown_unless_told_otherwise(run, saved, words):
+    """For pipes."""
+    code, stdout, stderr = run("export", "last", *words, "--title", "Mine")
+    assert (code, stderr) == (0, "")
+    assert stdout.startswith("# Mine\n")
+
+
+def test_stdout_gets_what_is_asked_for(run, saved):
+    """--format."""
+    assert run("export", "last", "--format", "json")[1].startswith("{")
+    assert run("export", "last", "--format", "html")[1].startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "SESSION"),
+        (("last", "-o", "chat.pdf"), ".md, .html or .json"),
+        (("22222222", "-o", "chat.md"), "there is no session"),
+        (("no.jsonl", "-o", "chat.md"), "there is no file"),
+        (("last", "-o", "none/chat.md"), "cannot be written"),
+        (("last", "--format", "pdf"), "--format"),
+    ],
+)
+def test_what_is_wrong_is_exit_code_2(run, saved, words, told):
+    """In words."""
+    code, stdout, stderr = run("export", *words)
+    assert (code, stdout) == (2, "")
+    assert told in stderr
+    assert "Traceback" not in stderr

@@ -1,0 +1,109 @@
+"""``claude-sync record`` and ``claude-sync replay``: written down, and shown again."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from executables import executable
+from tmux_terminal import Terminal
+
+from claude_sync import cli
+from claude_sync.commands.replay import Player
+from claude_sync.testing import builders
+
+NOTICE = f"claude-sync: {cli.OFFLINE}\n"
+
+
+def test_a_question_is_recorded_and_shown_again(run, tmp_path):
+    """The answer is on stdout as ever; the recording shows the question, the tool, the answer."""
+    prompt = 'run it [[tool Bash {"command": "ls -l"}]]'
+    code, stdout, stderr = run("record", "x.jsonl", "--offline", "--yes", prompt)
+    assert (code, stderr) == (0, f"{NOTICE}claude-sync: recorded: x.jsonl\n")
+    answer = 'Bash: offline, so not run: {"command": "ls -l"}\n'
+    assert stdout == answer
+    assert run("replay", "x.jsonl") == (0, f"> {prompt}\n  allowed\n{answer}", "")
+    assert run("replay", "x.jsonl", "--offline", "--speed", "1000")[0] == 0
+
+
+def test_text_is_shown_once_whether_it_was_streamed_or_not(run, tmp_path):
+    """The complete message repeats what its pieces said."""
+    for style in ("new", "old"):
+        path = executable(tmp_path, None, style=style)
+        name = f"{style}.jsonl"
+        assert run("record", name, "--cli", path, "Hello")[1] == "echo: Hello\n"
+        assert run("replay", name)[1] == "> Hello\necho: Hello\n"
+
+
+def test_a_failure_is_shown(run, tmp_path):
+    """What went wrong then is told now."""
+    lines = [
+        {"dir": "in", "msg": builders.user("hi")},
+        {"dir": "out", "msg": builders.result("it broke", is_error=True)},
+    ]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run("replay", "x.jsonl") == (0, "> hi\nit broke\n", "")
+
+
+@pytest.mark.parametrize("content", [None, "", "nonsense\n", '{"type": "user"}\n'])
+def test_what_is_no_recording_is_refused(run, tmp_path, content):
+    """Exit code 2, with what to do."""
+    if content is not None:
+        (tmp_path / "x.jsonl").write_text(content)
+    code, stdout, stderr = run("replay", "x.jsonl")
+    assert (code, stdout) == (2, "")
+    assert "x.jsonl" in stderr
+    assert "Traceback" not in stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("record",),
+        ("record", "no-such-folder/x.jsonl", "--offline", "hi"),
+        ("record", "x.jsonl", "--record", "y.jsonl", "--offline", "hi"),
+        ("record", "x.jsonl", "--offline"),  # a chat, and this is no terminal
+        ("replay", "x.jsonl", "--speed", "-1"),
+        ("replay", "x.jsonl", "--speed", "fast"),
+    ],
+)
+def test_a_wrong_command_line_is_exit_code_2(run, words):
+    """Told in words."""
+    code, stdout, stderr = run(*words)
+    assert (code, stdout) == (2, "")
+    assert "Traceback" not in stderr
+
+
+class Silent:
+    """A screen that shows nothing."""
+
+    def say(self, *words):
+        """Nothing."""
+
+    clear = show = use = result = say
+
+
+def test_pauses_are_those_of_then_made_shorter_and_never_long(monkeypatch):
+    """Ten times as fast is a tenth; a pause in which somebody thought is cut; 0 is none."""
+    for speed, expected in ((1, [0.5, 3.0]), (10, [0.05, 3.0]), (0, [])):
+        player = Player(Silent(), speed)
+        waited = []
+        player._never.wait = waited.append
+        for at in (0.0, 0.5, 100.0):
+            player.play(builders.user("hi"), True, at)
+        assert waited == pytest.approx(expected)
+
+
+def test_a_chat_is_recorded(environment, tmp_path):
+    """Without a prompt, record is a chat."""
+    command = [sys.executable, "-m", "claude_sync", "record", "x.jsonl", "--offline"]
+    variables = {name: value for name, value in environment.items() if name != "COLUMNS"}
+    with Terminal(command, variables, tmp_path) as terminal:
+        terminal.until("$0.0000 >")
+        terminal.type("Hello")
+        terminal.until("echo: Hello")
+        terminal.until("$0.0000 >", times=2)
+        terminal.press("C-d")
+        terminal.until("[exit code 0]")
+    assert '"echo: Hello"' in (tmp_path / "x.jsonl").read_text()

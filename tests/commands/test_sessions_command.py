@@ -1,0 +1,154 @@
+"""``claude-sync sessions``: saved conversations, listed, shown, renamed, deleted, restored."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+
+import pytest
+from saved_sessions import Saved, conversation
+from tmux_terminal import Terminal
+
+ID = "11111111-aaaa-4111-8111-111111111111"
+OTHER = "11111111-bbbb-4111-8111-111111111111"
+
+
+@pytest.fixture
+def here(tmp_path):
+    """The folder in which the commands are run, as the CLI writes it."""
+    return os.path.realpath(tmp_path)
+
+
+def test_those_of_the_folder_are_listed_the_newest_first(run, config, here):
+    """A line each: the id, when, the title. --all has those of other folders, too."""
+    conversation(config, "the older one", cwd=here, age=100, session_id=OTHER)
+    conversation(config, "the newer one", cwd=here, session_id=ID)
+    conversation(config, "elsewhere", cwd="/srv/shop", age=50)
+    code, stdout, stderr = run("sessions", "list")
+    assert (code, stderr) == (0, "")
+    lines = stdout.splitlines()
+    assert [line[:36] for line in lines] == [ID, OTHER]
+    assert re.fullmatch(rf"{ID}  \d{{4}}-\d\d-\d\d \d\d:\d\d  the newer one", lines[0])
+    code, stdout, _ = run("sessions", "list", "--all")
+    assert len(stdout.splitlines()) == 3
+    assert "elsewhere  (/srv/shop)" in stdout
+
+
+def test_a_list_as_json_has_an_object_a_line(run, config, here):
+    """For programs."""
+    conversation(config, "hello", cwd=here, session_id=ID)
+    told = json.loads(run("sessions", "list", "--json")[1])
+    assert (told["session_id"], told["title"], told["cwd"]) == (ID, "hello", here)
+
+
+def test_an_empty_list_is_no_failure(run):
+    """It is told on stderr; stdout has nothing."""
+    assert run("sessions", "list") == (
+        0,
+        "",
+        "claude-sync: no saved conversations of this folder; try --all\n",
+    )
+
+
+def test_titles_are_nothing_that_a_terminal_would_obey(config, environment, tmp_path, here):
+    """A title could clear the screen; and it is cut at the edge."""
+    saved = Saved(config, cwd=here, session_id=ID)
+    saved.user("\x1b[2Jevil " + "long " * 100)
+    saved.save()
+    variables = {name: value for name, value in environment.items() if name != "COLUMNS"}
+    command = [sys.executable, "-m", "claude_sync", "sessions", "list"]
+    with Terminal(command, variables, tmp_path, width=90) as terminal:
+        shown = terminal.until("[exit code 0]")
+    (line,) = [line for line in shown.splitlines() if line.startswith(ID)]
+    assert "\\x1b[2Jevil long" in line
+    assert line.endswith("…")
+    assert len(line) <= 90
+
+
+@pytest.mark.parametrize("name", [ID, "11111111-a", "last"])
+def test_one_is_shown_as_markdown(run, config, here, name):
+    """By its id, by the beginning of it, or as the last of the folder."""
+    conversation(config, "hello", cwd=here, session_id=ID)
+    conversation(config, "other", cwd=here, session_id=OTHER, age=9)
+    code, stdout, stderr = run("sessions", "show", name)
+    assert (code, stderr) == (0, "")
+    assert stdout.startswith("# hello\n")
+    assert "## You\n\nhello\n\n## Claude\n\necho: hello\n" in stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("22222222", "there is no session '22222222'"),
+        ("111", "at least 4 letters"),
+        ("11111111-", "is the beginning of several"),
+        ("../config", "there is no session"),
+    ],
+)
+def test_a_name_that_means_none_or_several_is_refused(run, config, here, name, words):
+    """With what to do instead."""
+    conversation(config, "hello", cwd=here, session_id=ID)
+    conversation(config, "other", cwd=here, session_id=OTHER, age=9)
+    code, stdout, stderr = run("sessions", "show", name)
+    assert (code, stdout) == (2, "")
+    assert words in stderr
+
+
+def test_there_is_no_last_one_in_an_empty_folder(run, config):
+    """Those of other folders are not meant."""
+    conversation(config, "hello", cwd="/srv/shop")
+    code, _, stderr = run("sessions", "show", "last")
+    assert code == 2
+    assert "sessions list --all" in stderr
+
+
+def test_one_gets_a_title(run, config, here):
+    """It is in the list from then on."""
+    conversation(config, "hello", cwd=here, session_id=ID)
+    assert run("sessions", "rename", "11111111", "The parser")[0] == 0
+    assert run("sessions", "list")[1].endswith("  The parser\n")
+
+
+def test_what_is_deleted_can_be_brought_back(run, config, here):
+    """It is in the trash, and the command to bring it back is told."""
+    conversation(config, "hello", cwd=here, session_id=ID)
+    code, _, stderr = run("sessions", "delete", ID)
+    assert code == 0
+    assert run("sessions", "list")[1] == ""
+    restore = stderr.splitlines()[-1].partition("claude-sync sessions restore ")[2]
+    assert run("sessions", "restore", restore)[0] == 0
+    assert run("sessions", "list")[1].startswith(ID)
+
+
+def test_nothing_is_deleted_for_good_without_a_word(run, config, here):
+    """Where nobody can be asked, --yes has to be said."""
+    saved = conversation(config, "hello", cwd=here, session_id=ID)
+    code, _, stderr = run("sessions", "delete", "--for-good", ID)
+    assert code == 2
+    assert "--yes" in stderr
+    assert saved.path.exists()
+    assert run("sessions", "delete", "--for-good", "--yes", ID)[0] == 0
+    assert not saved.path.exists()
+
+
+def test_all_names_are_looked_up_before_any_is_deleted(run, config, here):
+    """One that is wrong deletes none."""
+    saved = conversation(config, "hello", cwd=here, session_id=ID)
+    assert run("sessions", "delete", ID, "22222222")[0] == 2
+    assert saved.path.exists()
+
+
+@pytest.mark.parametrize("words", [(), ("lst",), ("list", "--all", "--cwd", "."), ("rename", ID)])
+def test_a_wrong_command_line_is_exit_code_2(run, words):
+    """Told in words."""
+    code, stdout, stderr = run("sessions", *words)
+    assert (code, stdout) == (2, "")
+    assert "Traceback" not in stderr
+
+
+def test_offline_is_understood_everywhere(run):
+    """It changes nothing: no CLI is started."""
+    assert run("sessions", "--offline", "list")[0] == 0
+    assert run("sessions", "list", "--offline")[0] == 0

@@ -1,0 +1,141 @@
+"""``claude-sync`` from a shell, with real CLIs: ask, rules, sessions, recordings."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from executables import ROOT
+
+from claude_sync.testing.model import tool_use
+
+PATIENCE = 100
+
+
+@pytest.fixture
+def run(cli, model, home, tmp_path):
+    """Run ``python -m claude_sync`` with this CLI; its exit code, stdout and stderr."""
+    environment = {
+        **model.environment(home, inherit=True),
+        "CLAUDE_CODE_PATH": cli.path,
+        "PYTHONPATH": str(ROOT),
+    }
+
+    def run(*words, stdin=b""):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-m", "claude_sync", *words],
+            input=stdin,
+            capture_output=True,
+            cwd=tmp_path,
+            env=environment,
+            timeout=PATIENCE,
+        )
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    return run
+
+
+def test_a_question_its_conversation_and_what_can_be_done_with_it(run, model):
+    """Asked with a pipe, gone on with, listed, shown, exported, deleted and restored."""
+    code, stdout, stderr = run("ask", "--json", "remember this:", stdin=b"the word is plum\n")
+    assert (code, stderr) == (0, "")
+    told = json.loads(stdout)
+    assert told["text"] == "echo: remember this:\n\nthe word is plum"
+    session = told["session_id"]
+
+    assert run("ask", "--continue", "which word?")[1] == "echo: which word?\n"
+    request = model.conversation[-1]
+    assert "plum" in json.dumps(request.messages)  # the model was told the whole conversation
+
+    code, stdout, _ = run("sessions", "list")
+    assert code == 0
+    assert session in stdout
+    code, stdout, _ = run("sessions", "show", "last")
+    assert "the word is plum" in stdout
+    assert "echo: which word?" in stdout
+    assert run("sessions", "rename", "last", "The plum")[0] == 0
+    assert run("export", "last")[1].startswith("# The plum\n")
+    code, _, stderr = run("sessions", "delete", "last")
+    assert code == 0
+    restored = stderr.splitlines()[-1].rpartition("restore ")[2]
+    assert run("sessions", "restore", restored)[0] == 0
+    assert "The plum" in run("sessions", "list")[1]
+
+
+def test_rules_decide_about_tools(run, model, tmp_path):
+    """--allow runs it, --deny and nobody to ask do not, and each says so."""
+    model.when("make it").reply(
+        tool_use("Bash", {"command": f"touch {tmp_path / 'made'}"})
+    ).then_reply("That is all.")
+    code, stdout, stderr = run("ask", "make it")
+    assert (code, stdout) == (0, "That is all.\n")
+    assert 'Allow it with --allow "Bash"' in stderr
+    assert not (tmp_path / "made").exists()
+    assert run("ask", "--yes", "--deny", "Bash(touch *)", "make it")[0] == 0
+    assert not (tmp_path / "made").exists()
+    assert run("ask", "--allow", "Bash(touch *)", "make it") == (0, "That is all.\n", "")
+    assert (tmp_path / "made").exists()
+
+
+def test_a_recording_is_replayed_and_exported(run, model, tmp_path):
+    """What was recorded shows the same words, and there is no key in it."""
+    model.when("look around").reply(tool_use("Bash", {"command": "echo hi"})).then_reply(
+        "I saw it."
+    )
+    code, stdout, stderr = run("record", "x.jsonl", "--yes", "look around")
+    assert (code, stdout) == (0, "I saw it.\n")
+    assert stderr.endswith("claude-sync: recorded: x.jsonl\n")
+    code, stdout, stderr = run("replay", "x.jsonl")
+    assert (code, stderr) == (0, "")
+    assert stdout.startswith("> look around\n")
+    assert stdout.endswith("I saw it.\n")
+    assert stdout.count("I saw it.") == 1
+    assert run("export", "x.jsonl", "-o", "chat.html")[0] == 0
+    html = (tmp_path / "chat.html").read_text(encoding="utf-8")
+    assert "<b>Bash</b> <code>echo hi</code>" in html
+    key = model.environment(tmp_path)["ANTHROPIC_API_KEY"]
+    assert key not in html
+    assert key not in (tmp_path / "x.jsonl").read_text(encoding="utf-8")
+
+
+def test_an_answer_in_a_form(form_cli, run, model, tmp_path):
+    """--returns prints an object of that form."""
+    schema = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}},
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    model.when("who wrote it").reply(tool_use("StructuredOutput", {"name": "Ada"})).then_reply("ok")
+    code, stdout, stderr = run("ask", "--returns", "schema.json", "who wrote it")
+    assert (code, stderr) == (0, "")
+    assert json.loads(stdout) == {"name": "Ada"}
+
+
+def test_a_failure_of_the_service_is_exit_code_1(new_cli, run, model):
+    """With its text on stderr, and nothing on stdout."""
+    model.when("break it").fail(400, "this is a bad request")
+    code, stdout, stderr = run("ask", "break it")
+    assert (code, stdout) == (1, "")
+    assert "bad request" in stderr
+    assert "Traceback" not in stderr
+
+
+def test_without_a_login_it_is_exit_code_3(new_cli, home, model, tmp_path):
+    """As without a CLI: nothing can be asked before something is set up."""
+    environment = {**model.environment(tmp_path / "new", inherit=True), "PYTHONPATH": str(ROOT)}
+    del environment["ANTHROPIC_API_KEY"]
+    done = subprocess.run(
+        [sys.executable, "-m", "claude_sync", "ask", "--cli", new_cli.path, "hi"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment,
+        cwd=os.fspath(tmp_path),
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert b"/login" in done.stderr

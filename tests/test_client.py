@@ -8,6 +8,7 @@ import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
+from bridged_in_memory import bridge_in_memory
 from image_samples import png
 
 import claude_sync
@@ -28,6 +29,16 @@ from claude_sync.testing import ScriptedCli, builders
 PATIENCE = 10
 
 
+@pytest.fixture(params=["direct", "bridge"])
+def new_client(request, monkeypatch):
+    """What makes clients: the class itself, or a bridge."""
+    if request.param == "direct":
+        yield Client
+    else:
+        with bridge_in_memory(monkeypatch) as make:
+            yield make
+
+
 @pytest.fixture
 def cli():
     """A CLI in memory; what the client sent must all have been expected."""
@@ -37,7 +48,7 @@ def cli():
 
 
 @pytest.fixture
-def client(cli):
+def client(cli, ready):
     """A client of it that is ready."""
     with ready(cli) as client:
         yield client
@@ -50,14 +61,19 @@ def pool():
         yield pool
 
 
-def ready(cli, **options):
-    """A client whose CLI has answered the greeting."""
-    client = Client(transport=cli, **options)
-    with ThreadPoolExecutor(1) as pool:
-        starting = pool.submit(client.start)
-        cli.accept()
-        starting.result(PATIENCE)
-    return client
+@pytest.fixture
+def ready(new_client):
+    """Make a client whose CLI has answered the greeting."""
+
+    def make(cli, **options):
+        client = new_client(transport=cli, **options)
+        with ThreadPoolExecutor(1) as pool:
+            starting = pool.submit(client.start)
+            cli.accept()
+            starting.result(PATIENCE)
+        return client
+
+    return make
 
 
 def wait_until(check):
@@ -182,7 +198,7 @@ def test_the_next_question_waits_for_the_handlers_of_the_last(client, cli):
 
 
 @pytest.mark.parametrize("style", ["new", "old"])
-def test_a_result_of_somebody_else_answers_nobody(style, pool):
+def test_a_result_of_somebody_else_answers_nobody(style, pool, ready):
     """The result of a background agent that reports back completes no question."""
     cli = ScriptedCli(style=style)
     with ready(cli) as client:
@@ -265,9 +281,9 @@ def test_every_question_has_a_uuid_of_its_own(client, cli):
     assert len(uuids) == 3
 
 
-def test_a_slow_cli_gets_the_question_when_it_is_ready(cli):
+def test_a_slow_cli_gets_the_question_when_it_is_ready(cli, new_client):
     """submit() before the greeting is answered returns at once; the question waits."""
-    with Client(transport=cli) as client:
+    with new_client(transport=cli) as client:
         assert client.state == "open"
         turn = client.submit("hi")
         assert client.state == "starting"
@@ -407,7 +423,7 @@ def test_context_asks_for_no_answer(client, cli):
     assert later.result(PATIENCE) == "Ada"
 
 
-def test_an_old_cli_knows_no_context(pool):
+def test_an_old_cli_knows_no_context(pool, ready):
     """A CLI that would answer the message gets none: UnsupportedByCli."""
     cli = ScriptedCli(style="old")
     with ready(cli) as client, pytest.raises(UnsupportedByCli, match="add_context"):
@@ -561,7 +577,7 @@ def test_results_of_nobody_are_counted_too(client, cli):
     assert (answer.cost_usd, answer.total_cost_usd, client.cost_usd) == (0.25, 0.75, 0.75)
 
 
-def test_a_spent_budget_sends_nothing():
+def test_a_spent_budget_sends_nothing(ready):
     """When budget_usd is used up, the next question fails and the CLI does not hear of it."""
     cli = ScriptedCli()
     with ready(cli, budget_usd=0.5) as client:
@@ -588,7 +604,7 @@ def test_info_is_what_the_cli_told(client, cli):
     assert info.raw["claude_code_version"] == cli.version
 
 
-def test_an_old_cli_tells_less():
+def test_an_old_cli_tells_less(ready):
     """What it does not tell is None."""
     cli = ScriptedCli(style="old")
     with ready(cli) as client:
@@ -615,9 +631,9 @@ def test_a_resumed_session_has_its_id_from_the_start():
     assert Client(resume="abc", fork_session=True).session_id is None
 
 
-def test_states(cli):
+def test_states(cli, new_client):
     """new, open, starting, idle, busy, idle, closed."""
-    client = Client(transport=cli)
+    client = new_client(transport=cli)
     states = [client.state]
     with client:
         states.append(client.state)
@@ -636,9 +652,9 @@ def test_states(cli):
 # Ending.
 
 
-def test_a_closed_client_says_so(cli):
+def test_a_closed_client_says_so(cli, new_client):
     """After close() every method that needs a CLI raises ClientClosed."""
-    with Client(transport=cli) as client:
+    with new_client(transport=cli) as client:
         pass
     for call in (
         lambda: client.ask("hi"),
@@ -662,7 +678,7 @@ def mention(client):
     client.on_text(lambda text: client.interrupt())
 
 
-def test_a_forgotten_client_warns_and_closes():
+def test_a_forgotten_client_warns_and_closes(ready):
     """A client that is dropped is collected although its threads live, and closes."""
     cli = ScriptedCli()
     clients = [ready(cli)]

@@ -6,6 +6,7 @@ import inspect
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from bridged_in_memory import bridge_in_memory
 
 import claude_sync
 from claude_sync import (
@@ -90,6 +91,16 @@ REFUSED = [
 ]
 
 
+@pytest.fixture(params=["direct", "bridge"])
+def new_client(request, monkeypatch):
+    """What makes clients: the class itself, or a bridge."""
+    if request.param == "direct":
+        yield Client
+    else:
+        with bridge_in_memory(monkeypatch) as make:
+            yield make
+
+
 @pytest.fixture
 def cli():
     """A CLI in memory; what the client sent must all have been expected."""
@@ -106,9 +117,9 @@ def pool():
 
 
 @pytest.fixture
-def client(cli, pool):
+def client(cli, pool, new_client):
     """A client of it that is ready."""
-    with Client(transport=cli) as client:
+    with new_client(transport=cli) as client:
         starting = pool.submit(client.start)
         cli.accept()
         starting.result(PATIENCE)
@@ -173,9 +184,9 @@ def test_effort(client, cli, pool):
         client.apply_settings(effort="mediun")
 
 
-def test_what_the_cli_told_when_it_was_greeted(cli, pool):
+def test_what_the_cli_told_when_it_was_greeted(cli, pool, new_client):
     """Models, commands and account; the CLI is started for them, and asked nothing more."""
-    with Client(transport=cli) as client:
+    with new_client(transport=cli) as client:
         calling = pool.submit(client.supported_models)
         cli.accept(
             models=[{"value": "opus", "displayName": "Opus", "supportedEffortLevels": ["low"]}, 3],
@@ -189,27 +200,27 @@ def test_what_the_cli_told_when_it_was_greeted(cli, pool):
         assert client.account_info().email == "a@example.com"
 
 
-def test_a_cli_that_tells_nothing(cli, pool):
+def test_a_cli_that_tells_nothing(cli, pool, new_client):
     """Where the greeting was answered with nothing, there is nothing."""
-    with Client(transport=cli) as client:
+    with new_client(transport=cli) as client:
         calling = pool.submit(client.account_info)
         cli.accept(models=None, commands="none", account=[])
         assert calling.result(PATIENCE) == claude_sync.AccountInfo()
         assert client.supported_models() == client.supported_commands() == ()
 
 
-def test_the_cli_is_started_for_a_control_method(cli, pool):
+def test_the_cli_is_started_for_a_control_method(cli, pool, new_client):
     """A client that was not used yet starts its CLI, as a question would."""
-    with Client(transport=cli) as client:
+    with new_client(transport=cli) as client:
         calling = pool.submit(client.set_model, "haiku")
         cli.accept()
         cli.reply(cli.expect("control_request", subtype="set_model"), model="claude-haiku")
         assert calling.result(PATIENCE).model == "claude-haiku"
 
 
-def test_a_closed_client_sends_nothing(cli):
+def test_a_closed_client_sends_nothing(cli, new_client):
     """After close() every method is refused."""
-    client = Client(transport=cli)
+    client = new_client(transport=cli)
     client.close()
     for method in ("mcp_status", "supported_models", "compact"):
         with pytest.raises(ClientClosed):

@@ -30,8 +30,9 @@ a front end gets that does not ask for it:
     ``append_system_prompt``, ``start_timeout``, ``on_crash``, ...), those excepted that
     are functions or belong to the client (``permissions``, ``post``, ``record``, ...). A
     name that does not exist is refused. ``cli``, ``env``, ``extra_args``, ``settings``,
-    ``plugins``, files of servers and prompts, and ``bypassPermissions`` need
-    ``--trust-client``. ``include_partial_messages`` is off unless asked for.
+    ``plugins``, files of servers and prompts, hooks of subagents, and ``bypassPermissions``
+    (here, in a subagent, a call or an answer) need ``--trust-client``.
+    ``include_partial_messages`` is off unless asked for.
 ``options.hooks``
     Each config may have ``timeout`` (seconds), ``on_failure`` (``block`` or ``continue``)
     and ``id``, a string that comes back as ``hook_id``.
@@ -69,7 +70,8 @@ a front end gets that does not ask for it:
     by new CLIs. ``session.interrupted`` (x) has what the CLI says of it: ``still_queued`` and
     ``cancelled``, lists of uuids.
 ``session.kill``
-    ``timeout``: how many seconds the CLI has to end in peace, up to 10; 0 kills it.
+    ``timeout``: how many seconds the CLI has to end in peace, up to 10; 0 kills it. Until it
+    has ended it counts: with ``--max-sessions`` sessions, the next one waits for that.
 ``session.stderr`` (x)
     ``line``: what the CLI tells people, as it comes.
 ``callback.request``
@@ -79,8 +81,8 @@ a front end gets that does not ask for it:
 ``callback.response``
     ``interrupt: true`` with a ``deny`` ends the turn. A hook's answer may also have
     ``stop_reason`` and ``suppress_output``; inside ``hook_specific_output`` both
-    ``permission_decision`` and ``permissionDecision`` will do. An answer that cannot be
-    is an ``INVALID_MESSAGE``, and the callback stays open.
+    ``permission_decision`` and ``permissionDecision`` will do, and so in its ``decision``.
+    An answer that cannot be is an ``INVALID_MESSAGE``, and the callback stays open.
 ``callback.cancelled`` (x)
     ``id`` of a callback whose answer is no longer wanted (the turn was interrupted, the
     time is up).

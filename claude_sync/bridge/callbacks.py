@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from ..errors import UsageError
 from ..hooks import hook_output
-from .options import Policy, camel, check_updates
+from .options import camel
 
 if TYPE_CHECKING:
     from ..permissions import PermissionRequest
@@ -24,6 +24,9 @@ __all__ = ["Callback", "Callbacks", "HookCallback", "PermissionCallback", "ToolC
 
 DENIED_IN_TIME = "Permission request timed out"
 BEHAVIORS = ("allow", "deny")
+
+# Permission updates of a front end, as they may go to the CLI; or UsageError.
+Check = Callable[[Any], List[Mapping[str, Any]]]
 
 
 class Callback:
@@ -59,11 +62,11 @@ class PermissionCallback(Callback):
     """May a tool be used?"""
 
     def __init__(
-        self, id: str, payload: Dict[str, Any], request: PermissionRequest, policy: Policy
+        self, id: str, payload: Dict[str, Any], request: PermissionRequest, check: Check
     ) -> None:
         super().__init__(id, payload)
         self._request = request
-        self._policy = policy
+        self._check = check
 
     def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
         """See the base class."""
@@ -83,7 +86,7 @@ class PermissionCallback(Callback):
         if changed is None:
             # As it came: what was approved is what runs. Questions need answers in it.
             changed = dict(request.raw_input)
-        updates = check_updates(payload.get("updated_permissions") or [], self._policy)
+        updates = self._check(payload.get("updated_permissions") or [])
         return lambda: drop(request.allow(changed, permissions=updates))
 
     def expire(self) -> None:
@@ -119,18 +122,32 @@ class HookCallback(Waited):
     """What has a hook to say?"""
 
     def __init__(
-        self, id: str, payload: Dict[str, Any], cancelled: threading.Event, event: str
+        self,
+        id: str,
+        payload: Dict[str, Any],
+        cancelled: threading.Event,
+        event: str,
+        check: Check,
     ) -> None:
         super().__init__(id, payload, cancelled)
         self._event = event
+        self._check = check
 
     def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
         """See the base class."""
         answer = {camel(key): value for key, value in payload.items() if value is not None}
         specific = answer.get("hookSpecificOutput")
         if isinstance(specific, dict):
-            answer["hookSpecificOutput"] = {camel(key): item for key, item in specific.items()}
+            specific = {camel(key): item for key, item in specific.items()}
+            decision = specific.get("decision")
+            if isinstance(decision, dict):
+                specific["decision"] = {camel(key): item for key, item in decision.items()}
+            answer["hookSpecificOutput"] = specific
         checked = hook_output(self._event, answer)
+        # A hook about permissions can change the rules as well as who is asked.
+        decision = (checked.get("hookSpecificOutput") or {}).get("decision")
+        if isinstance(decision, dict) and decision.get("updatedPermissions") is not None:
+            decision["updatedPermissions"] = self._check(decision["updatedPermissions"])
         return lambda: self.give(checked)
 
     def expire(self) -> None:

@@ -5,10 +5,12 @@ Decided here and nowhere else:
 
 * The documented names are translated; any other name is that of a setting of
   ``claude_sync.Options``, or is refused. Nothing that was asked for is dropped.
-* A front end is not trusted unless the backend was started so: it cannot choose which
-  program runs, with which variables and flags, and cannot switch permissions off.
+* A front end is not trusted unless the backend was started so: it cannot choose the CLI,
+  its variables and flags, and cannot switch permissions off. Servers of ``mcp_servers`` are
+  programs, too; but so is what it may let Claude run.
 * Where folders are confined, the folder that is used is the one that was looked at:
-  symbolic links are resolved, and the resolved path is what the CLI gets.
+  symbolic links are resolved, and the resolved path is what the CLI gets. Before a CLI is
+  started there, it is looked at again.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from ..errors import UsageError
 from ..option_kinds import uuid as checked_uuid
 from ..option_rules import check_name
 from ..options import Options, names_of
+from ..prompts import user_message
+from ..runtime.wire_values import agents_on_the_wire
 from .envelope import SESSION_CREATE_FAILED, Refused, Request, shown
 
 __all__ = ["HookWish", "Plan", "Policy", "ToolWish", "camel_keys", "check_updates", "plan_of"]
@@ -69,7 +73,12 @@ class Policy:
         """*path*, or where it leads to, if sessions may work there."""
         if not self.folders:
             return path
-        resolved = os.path.realpath(path)
+        if "\0" in path:  # not every Python refuses it
+            raise UsageError(f"{name} is {path!r}, and no path has a NUL character. Remove it.")
+        try:
+            resolved = os.path.realpath(os.fsdecode(os.fsencode(path)))
+        except ValueError as error:
+            raise UsageError(f"{name} cannot be a path: {error}") from None
         for folder in self.folders:
             if resolved == folder or resolved.startswith(folder.rstrip(os.sep) + os.sep):
                 return resolved
@@ -77,6 +86,17 @@ class Policy:
             f"{name} is {path!r}, which is outside of the folders of this backend. "
             f"Choose one inside {', '.join(self.folders)}."
         )
+
+    def check_again(self, settings: Mapping[str, Any]) -> None:
+        """UsageError if what was a folder of *settings* has become a way out of where it is."""
+        if not self.folders:
+            return
+        for path in (settings["cwd"], *settings.get("add_dirs", ())):
+            if os.path.realpath(path) != path:
+                raise UsageError(
+                    f"the folder {path!r} has become a symbolic link since the session was "
+                    "created. Create another session."
+                )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,6 +163,12 @@ def plan_of(request: Request, policy: Policy) -> Plan:
     options = payload.get("options")
     if options is not None and not isinstance(options, dict):
         raise request.invalid(f"options must be an object, not {shown(options)}.")
+    is_blank = prompt is None or (isinstance(prompt, str) and not prompt.strip())
+    try:
+        if prompt is not None and not is_blank:
+            user_message(prompt)
+    except UsageError as error:
+        raise request.invalid(str(error)) from None
     try:
         given = dict(options or {})
         hooks = hooks_of(given.pop("hooks", None))
@@ -152,7 +178,6 @@ def plan_of(request: Request, policy: Policy) -> Plan:
         uuid = checked_uuid("uuid", payload.get("uuid"))
     except (UsageError, TypeError) as error:
         raise Refused(SESSION_CREATE_FAILED, str(error), {"error": type(error).__name__}) from None
-    is_blank = prompt is None or (isinstance(prompt, str) and not prompt.strip())
     extensions = payload.get("extensions") is True
     return Plan(None if is_blank else prompt, uuid, extensions, settings, hooks, tools)
 
@@ -187,27 +212,43 @@ def check_settings(settings: Dict[str, Any], policy: Policy) -> None:
     prompt = settings.get("system_prompt")
     if isinstance(prompt, dict) and prompt.get("type") == "file":
         policy.require_trust("a file as the system prompt")
+    check_agents(settings.get("agents"), policy)
     folders = settings.get("add_dirs")
     if policy.folders and isinstance(folders, list):
-        base = settings["cwd"]
-        settings["add_dirs"] = [
-            policy.folder("additional_directories", os.path.join(base, str(each)))
-            for each in folders
-        ]
+        settings["add_dirs"] = inside("additional_directories", folders, policy, settings["cwd"])
 
 
-def check_updates(updates: Any, policy: Policy) -> List[Mapping[str, Any]]:
+def check_agents(agents: Any, policy: Policy) -> None:
+    """Subagents must not do what options may not; what has another form is refused later."""
+    agents = agents if isinstance(agents, dict) else {}
+    known = {name: agent for name, agent in agents.items() if isinstance(agent, dict)}
+    for agent in agents_on_the_wire(known).values():
+        if agent.get("permissionMode") == BYPASS:
+            policy.require_trust(f"the permission mode {BYPASS} of a subagent")
+        if agent.get("hooks"):
+            policy.require_trust("a subagent with hooks of its own, which are commands,")
+
+
+def check_updates(updates: Any, policy: Policy, cwd: str = "") -> List[Mapping[str, Any]]:
     """Permission updates that come with a yes: they must not do what options may not."""
     if not isinstance(updates, list) or not all(isinstance(each, dict) for each in updates):
         raise UsageError("updated_permissions must be a list of objects, such as suggestions.")
+    checked = []
     for each in updates:
         if each.get("mode") == BYPASS:
             policy.require_trust(f"the permission mode {BYPASS}")
         folders = each.get("directories")
-        if policy.folders and isinstance(folders, list):
-            for folder in folders:
-                policy.folder("updated_permissions", str(folder))
-    return updates
+        if policy.folders and folders is not None:
+            each = {**each, "directories": inside("directories", folders, policy, cwd)}
+        checked.append(each)
+    return checked
+
+
+def inside(name: str, folders: Any, policy: Policy, cwd: str) -> List[str]:
+    """Where *folders* lead to; relative ones begin in *cwd*, as those of the CLI do."""
+    if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
+        raise UsageError(f"{name} must be a list of paths, not {shown(folders)}")
+    return [policy.folder(name, os.path.join(cwd, each)) for each in folders]
 
 
 def hooks_of(value: Any) -> Tuple[HookWish, ...]:
@@ -222,10 +263,18 @@ def hooks_of(value: Any) -> Tuple[HookWish, ...]:
             raise UsageError(f"hooks[{event!r}] must be a list of configs, not {shown(configs)}")
         for config in configs:
             wishes.append(HookWish(event, **checked_keys(f"hooks[{event!r}]", config, HOOK_KEYS)))
+            limit = wishes[-1].timeout
+            if limit is not None and (is_no_number(limit) or not limit > 0):
+                raise UsageError(f"the timeout of a hook is seconds above 0, not {shown(limit)}")
             identifier = wishes[-1].id
             if identifier is not None and not isinstance(identifier, str):
                 raise UsageError(f"the id of a hook must be a string, not {shown(identifier)}")
     return tuple(wishes)
+
+
+def is_no_number(value: Any) -> bool:
+    """Whether *value* is neither an int nor a float."""
+    return isinstance(value, bool) or not isinstance(value, (int, float))
 
 
 def tools_of(value: Any) -> Tuple[ToolWish, ...]:

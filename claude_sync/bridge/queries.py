@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Tuple
 from ..control_methods import SUBTYPES, ControlMethods
 from ..errors import UsageError
 from ..option_kinds import nearest
-from .envelope import QUERY_METHOD_FAILED, Refused
+from .envelope import QUERY_METHOD_FAILED, Refused, shown
 from .options import BYPASS, Policy
 
 if TYPE_CHECKING:
@@ -100,6 +100,11 @@ def method_of(client: Client, name: str, snake: str) -> Callable[..., Any]:
     if snake == "control":
 
         def control(subtype: Any, fields: Any = None, timeout: Any = None) -> Any:
+            if fields is not None and not isinstance(fields, dict):
+                raise UsageError(f"the fields of control must be an object, not {shown(fields)}.")
+            for name in ("subtype", "timeout", "self"):
+                if name in (fields or {}):
+                    raise UsageError(f"the fields of control cannot have {name!r} among them.")
             return client.control(subtype, timeout, **(fields or {}))
 
         return control
@@ -124,7 +129,8 @@ def check_trust(snake: str, args: List[Any], more: Mapping[str, Any], policy: Po
         known = [SUBTYPES.get(method, method) for method in METHODS]
         if subtype not in known or subtype == SUBTYPES["apply_settings"]:
             policy.require_trust(f"the request {subtype}")
-        fields = list((args[1] if len(args) > 1 else more.get("fields") or {}).values())
+        named = args[1] if len(args) > 1 else more.get("fields")
+        fields = list(named.values()) if isinstance(named, dict) else []
     if snake in ("control", "set_permission_mode") and BYPASS in fields:
         policy.require_trust(f"the permission mode {BYPASS}")
 

@@ -19,13 +19,13 @@ import os
 import threading
 from logging import DEBUG
 from queue import Empty, SimpleQueue
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
 
 from ..errors import ClaudeError, UsageError
 from ..log import logger, shortened
 from ..runtime.responders import Responders
 from ..runtime.timers import Timers
-from ..runtime.waiting import SLICE, Deadline
+from ..runtime.waiting import SLICE, Deadline, take_from
 from .bounded_lines import LONGEST_LINE, BoundedLines
 from .descriptors import Descriptors
 from .envelope import (
@@ -33,6 +33,7 @@ from .envelope import (
     DEFAULT_CALLBACK_TIMEOUT,
     DEFAULT_MAX_SESSIONS,
     INVALID_MESSAGE,
+    QUERY_METHOD_FAILED,
     SDK_ERROR,
     SESSION_CREATE_FAILED,
     SESSION_NOT_FOUND,
@@ -54,6 +55,8 @@ CLOSING = 15.0
 LAST_WORDS = 5.0
 ALL_LAST_WORDS = 60.0
 JOINING = 1.0
+# What a mistake is called that nobody has foreseen; an SDK_ERROR otherwise.
+UNFORESEEN = {"session.create": SESSION_CREATE_FAILED, "query.call": QUERY_METHOD_FAILED}
 TOO_LONG = (
     "a line is longer than {} bytes and was not read. Send large things in several messages, "
     "or as paths of files."
@@ -95,10 +98,13 @@ class Server:
         # Something is put here when it is time to end. Signal handlers may use it.
         self._ending: SimpleQueue[str] = SimpleQueue()
         self.output = Output(write, lambda: self.stop("the front end reads no more"), bound)
-        # Guards the two below.
+        # Guards the sessions, and whether it is closing.
         self._lock = threading.Lock()
         self._sessions: Dict[str, Session] = {}
         self._closing = False
+        # One for each CLI that there may be; those that are being closed count, too.
+        self._places = threading.BoundedSemaphore(max_sessions)
+        self._placed: Set[str] = set()
         self._handlers: Dict[str, Callable[[Request], None]] = {
             "session.create": self._create,
             "session.send": lambda request: self._session_of(request).send(request),
@@ -117,7 +123,7 @@ class Server:
         self._readers.run(self._read_all)
         while True:
             with contextlib.suppress(Empty):
-                logger.info("= the bridge ends: %s", self._ending.get(timeout=SLICE))
+                logger.info("= the bridge ends: %s", take_from(self._ending, SLICE))
                 break
         self.close()
 
@@ -210,7 +216,8 @@ class Server:
         except Exception as error:  # a message nobody foresaw must not end the others' sessions
             logger.exception("! %s failed", request.type)
             text = f"{request.type} failed: {type(error).__name__}: {error}"
-            self.error(SDK_ERROR, text, request.id, request.session_id, details_of(error))
+            code = UNFORESEEN.get(request.type, SDK_ERROR)
+            self.error(code, text, request.id, request.session_id, details_of(error))
 
     def _session_of(self, request: Request) -> Session:
         with self._lock:
@@ -229,7 +236,9 @@ class Server:
             raise Refused(SESSION_CREATE_FAILED, str(error), details) from None
         with self._lock:
             count = len(self._sessions)
-            is_full = count >= self._max_sessions or self._closing
+            is_full = count >= self._max_sessions
+            if self._closing:
+                raise Refused(SESSION_CREATE_FAILED, "the backend is being closed.")
             if not is_full:
                 self._sessions[session.id] = session
         if is_full:
@@ -239,6 +248,7 @@ class Server:
 
     def _start(self, session: Session, request: Request) -> None:
         try:
+            self._take_place(session)
             session.start(request.id)
         except Exception as error:
             with self._lock:
@@ -246,7 +256,14 @@ class Server:
             if not isinstance(error, (ClaudeError, OSError)):
                 logger.exception("! a session could not be created")
             self.error(SESSION_CREATE_FAILED, str(error), request.id, None, details_of(error))
-            session.close()
+            self._close_session(session)
+
+    def _take_place(self, session: Session) -> None:
+        """Wait for the end of a CLI, if there are too many: those of sessions that were killed."""
+        if not self._places.acquire(timeout=CLOSING):
+            raise UsageError("the CLIs of sessions that were killed do not end. Try again later.")
+        with self._lock:
+            self._placed.add(session.id)
 
     def _kill(self, request: Request) -> None:
         session = self._session_of(request)
@@ -268,6 +285,12 @@ class Server:
             session.close(timeout)
         except Exception:
             logger.exception("! a session did not close well")
+        finally:
+            with self._lock:
+                has_place = session.id in self._placed
+                self._placed.discard(session.id)
+            if has_place:
+                self._places.release()
 
     def _respond(self, request: Request) -> None:
         if not any(session.respond(request) for session in self._sessions_of(request)):

@@ -11,12 +11,13 @@ are callbacks: requests that go out and whose answers come back, some time, or n
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Optional, Set
 
 from ..client import Client
-from ..errors import ClaudeError, ClientClosed, TurnError, UsageError
+from ..errors import ClaudeError, ClientClosed, CliExited, TurnError, UsageError
 from ..option_kinds import uuid as checked_uuid
 from ..permissions import LATER
 from ..prompts import user_message
@@ -32,6 +33,7 @@ from .envelope import (
     Request,
 )
 from .functions import FrontEndTool
+from .options import check_updates
 from .queries import IN_ORDER, bound_query
 
 if TYPE_CHECKING:
@@ -87,6 +89,8 @@ class Session:
             self._early_lock = threading.Lock()
             self.client.on_stderr(self._told_people)
         self.client._engine.lifecycle.idle_end = self._died
+        # Set when the front end knows of the session, or never will.
+        self._is_known = threading.Event()
         # The CLI's id of the conversation, as far as the front end was told.
         self._told_id = self.client.session_id
 
@@ -94,6 +98,7 @@ class Session:
 
     def start(self, id: Optional[str]) -> None:
         """Start the CLI, tell that the session is there, ask the first question."""
+        self._server.policy.check_again(self._plan.settings)
         self.client.start()
         self._told_id = self.client.session_id
         created: Dict[str, Any] = {"sdk_session_id": self._told_id}
@@ -101,6 +106,7 @@ class Session:
             info = self.client.info
             created.update(greeting=info.raw, pid=self.client.pid, cli_version=info.cli_version)
         self._send("session.created", created, id)
+        self._is_known.set()
         if self._plan.extensions:
             with self._early_lock:
                 lines, self._early_lines = self._early_lines or (), None
@@ -112,6 +118,7 @@ class Session:
     def close(self, timeout: float = CLOSING_TIME) -> None:
         """End it for good, within *timeout* seconds; waits for that."""
         self._server.output.release(self.id)
+        self._is_known.set()
         try:
             self.client.close(timeout)
         finally:
@@ -163,6 +170,7 @@ class Session:
 
         def call() -> None:
             try:
+                self._server.policy.check_again(self._plan.settings)
                 result = {"success": True, "result": query()}
             except ClientClosed:
                 raise
@@ -172,6 +180,9 @@ class Session:
             except ClaudeError as error:
                 details = details_of(error)
                 result = {"success": False, "error": str(error), "details": details}
+                failed = functools.partial(self._send, "query.result", result, request.id)
+                self._in_its_place(error, failed)
+                return
             self._send("query.result", result, request.id)
 
         if name in IN_ORDER:
@@ -207,6 +218,8 @@ class Session:
     # What the CLI says, and asks.
 
     def _said(self, message: Any) -> None:
+        # What a CLI says before it answers the greeting is about no session yet.
+        self._is_known.wait()
         line = self._server.line("sdk.message", message.raw, None, self.id)
         self._server.output.put(line, self.id)
         known = self.client.session_id
@@ -238,10 +251,13 @@ class Session:
                 payload[name] = request.raw[name]
         if self._plan.extensions:
             payload["request"] = request.raw
-        callback = PermissionCallback(new_uuid(), payload, request, self._server.policy)
+        callback = PermissionCallback(new_uuid(), payload, request, self._check_updates)
         self._open(callback)
         request.on_cancel(lambda: self._cancelled(callback))
         return LATER
+
+    def _check_updates(self, updates: Any) -> List[Mapping[str, Any]]:
+        return check_updates(updates, self._server.policy, self._plan.settings["cwd"] or "")
 
     def _hooks(self, wishes: Any, patience: float) -> Dict[str, List[Dict[str, Any]]]:
         """The hooks of the front end as the client takes them."""
@@ -269,7 +285,9 @@ class Session:
                 payload["tool_use_id"] = event.tool_use_id
             if wish.id is not None:
                 payload["hook_id"] = wish.id
-            callback = HookCallback(new_uuid(), payload, event.cancelled, wish.event)
+            callback = HookCallback(
+                new_uuid(), payload, event.cancelled, wish.event, self._check_updates
+            )
             return self._answer_to(callback, patience)
 
         return front_end_hook
@@ -320,6 +338,7 @@ class Session:
             self._send("callback.cancelled", {}, callback.id)
 
     def _submit(self, id: Optional[str], prompt: Any, uuid: Optional[str]) -> None:
+        self._server.policy.check_again(self._plan.settings)  # it may have to start the CLI
         turn = self.client._turn(prompt, False, None, None, True, None)
         turn.add_done_callback(lambda _: self._turn_ended(id, turn))
         self.client._engine.submit(turn, user_message(prompt), uuid=uuid)
@@ -349,9 +368,18 @@ class Session:
                 text = f"the session {self.id} has ended. Create another one."
                 self._server.error(SESSION_NOT_FOUND, text, id, self.id)
             except Exception as error:
-                self._server.error(SDK_ERROR, str(error), id, self.id, details_of(error))
+                told = (SDK_ERROR, str(error), id, self.id, details_of(error))
+                self._in_its_place(error, lambda: self._server.error(*told))
 
         return run
+
+    def _in_its_place(self, error: Exception, tell: Callable[[], None]) -> None:
+        """Tell of an error; of the death of the CLI, when all is told that it said before."""
+        engine = self.client._engine
+        if isinstance(error, CliExited) and not engine.delivery.is_over():
+            engine.inbox.put([tell])
+        else:
+            tell()
 
     def _send(self, kind: str, payload: Mapping[str, Any], id: Optional[str]) -> None:
         self._server.output.put(self._server.line(kind, payload, id, self.id))

@@ -34,7 +34,7 @@ from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
 
 from ..log import logger
 from ..protocol.control import error_reply, success_reply
-from .callback_forms import CallbackForms, progress_of
+from .callback_forms import REMEMBERED, CallbackForms, progress_of
 from .calls import call_of, reply_body, reply_code, reply_text
 from .envelope import (
     CALLBACK_NOT_FOUND,
@@ -398,6 +398,12 @@ class Translation:
 
     # Envelopes of ours.
 
+    def _forget_sent(self) -> None:
+        """Of messages nothing is heard unless they are refused, and that soon."""
+        sent = [id for id, asked in self._asked.items() if asked.kind == "send"]
+        for id in sent[:-REMEMBERED]:
+            del self._asked[id]
+
     def _put(
         self,
         step: Step,
@@ -411,6 +417,7 @@ class Translation:
             id = f"{self._prefix}{self._count}"
         if asked is not None:
             self._asked[id] = asked
+            self._forget_sent()
         line = encode_envelope(kind, payload, id=id, session_id=self.session_id)
         step.to_backend.append(line)
 

@@ -19,6 +19,16 @@ def speaks_oddly(cli):
     cli.expect_end()
 
 
+def speaks_early(cli):
+    """Say something before the greeting is answered."""
+    greeting = cli.expect("control_request", subtype="initialize")
+    cli.say({"type": "system", "subtype": "early", "session_id": "x"})
+    cli.pause(0.2)
+    cli.reply(greeting, commands=[], models=[], account={})
+    cli.answer("ok", to=cli.expect("user"))
+    cli.expect_end()
+
+
 def asks_with_everything(cli):
     """Ask for permission as new CLIs do; end the turn with what was answered."""
     cli.accept()
@@ -76,6 +86,19 @@ def calls_hooks(cli):
     else:
         answered = {"hooks": greeting["request"]["hooks"], "reply": cli.expect_reply(request)}
         cli.end_turn(user, json.dumps(answered))
+    cli.expect_end()
+
+
+def asks_with_hooks(cli):
+    """Ask for permission, and a hook as well; end the turn with what both answered."""
+    cli.accept()
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    permission = cli.ask_permission("Bash", {"command": "ls"})
+    replies = [cli.expect_reply(permission)]
+    hook = cli.call_hook("hook_0", "PermissionRequest", {"tool_name": "Bash", "tool_input": {}})
+    replies.append(cli.expect_reply(hook))
+    cli.end_turn(user, json.dumps(replies))
     cli.expect_end()
 
 
@@ -206,6 +229,20 @@ def says_it_to_people(cli):
     cli.expect_end()
 
 
+def tells_of_its_life(cli):
+    """Note when it begins, and when it ends, which takes a while."""
+
+    def note(word):
+        with open("life", "a") as life:
+            life.write(word + "\n")
+
+    note("begins")
+    cli.accept()
+    cli.expect_end()
+    cli.pause(0.3)
+    note("ends")
+
+
 def stays(cli):
     """Do not end when the input does."""
     import signal
@@ -214,6 +251,17 @@ def stays(cli):
     cli.accept()
     while True:
         cli.pause(60)
+
+
+def floods_and_dies_of_an_interrupt(cli):
+    """Say more than a front end is told at once, and exit instead of stopping."""
+    cli.accept()
+    cli.begin_turn(cli.expect("user"))
+    line = json.dumps({"type": "flood", "text": "x" * 10_000}).encode() + b"\n"
+    for _ in range(cli.settings["lines"]):
+        cli.print_raw(line)
+    cli.expect("control_request", subtype="interrupt")
+    cli.exit(9)
 
 
 def dies_of_an_interrupt(cli):

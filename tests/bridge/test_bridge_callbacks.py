@@ -15,7 +15,7 @@ from claude_sync.bridge.callbacks import (
     PermissionCallback,
     ToolCallback,
 )
-from claude_sync.bridge.options import Policy
+from claude_sync.bridge.options import Policy, check_updates
 from claude_sync.errors import UsageError
 from claude_sync.tools import ToolContext
 
@@ -26,6 +26,11 @@ WEATHER = {
     "description": "Tells the weather.",
     "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}},
 }
+
+
+def check(updates):
+    """What a front end that is not trusted may change of the rules."""
+    return check_updates(updates, Policy())
 
 
 def hook_reply(front, session_id):
@@ -91,6 +96,47 @@ def test_an_answer_that_the_cli_would_ignore_is_refused(front_end):
     assert "permissionDecision" in told["message"]
     front.send("callback.response", {}, session_id=session_id, id=asked["id"])
     assert hook_reply(front, session_id)["reply"] == {}
+
+
+@pytest.mark.parametrize("name", ["updatedPermissions", "updated_permissions"])
+def test_a_hook_cannot_allow_what_options_may_not(name):
+    """A hook about permissions may change the rules, as far as any answer may."""
+
+    def answer(mode):
+        callback = HookCallback("a", {}, threading.Event(), "PermissionRequest", check)
+        updates = [{"type": "setMode", "mode": mode, "destination": "session"}]
+        decision = {"behavior": "allow", name: updates}
+        callback.read({"hook_specific_output": {"decision": decision}})()
+        return callback.wait()["hookSpecificOutput"]["decision"]["updatedPermissions"]
+
+    assert answer("acceptEdits")[0]["mode"] == "acceptEdits"
+    with pytest.raises(UsageError, match="--trust-client"):
+        answer("bypassPermissions")
+
+
+def test_the_answers_of_a_session_are_held_against_its_policy(front_end, tmp_path):
+    """Of hooks as of permissions; folders that are not absolute begin in that of the session."""
+    hooks = {"PermissionRequest": [{}]}
+    front = front_end(scripts.asks_with_hooks, allow_cwd=[str(tmp_path)])
+    session_id = front.create("go", cwd=tmp_path, options={"hooks": hooks})
+    for number in (0, 1):
+        asked = front.callback(session_id, number)
+        kind = asked["payload"]["callback_type"]
+
+        def answered(folder, kind=kind, asked=asked):
+            updates = [{"type": "addDirectories", "directories": [folder]}]
+            decision = {"behavior": "allow", "updatedPermissions": updates}
+            of_hook = {"hook_specific_output": {"decision": decision}}
+            of_permission = {"behavior": "allow", "updated_permissions": updates}
+            answer = of_hook if kind == "hook" else of_permission
+            front.send("callback.response", answer, session_id=session_id, id=asked["id"])
+
+        answered("..")
+        refused = front.error(id=asked["id"], code="INVALID_MESSAGE")
+        assert "outside of the folders" in refused["message"]
+        answered(".")
+    told = front.result(session_id)["result"]
+    assert told.count(json.dumps(str(tmp_path.resolve()))) == 2
 
 
 def test_a_hook_that_nobody_answers_says_nothing(front_end):
@@ -186,7 +232,7 @@ def test_a_callback_is_closed_once():
 def test_reading_an_answer_gives_nothing_away():
     """Only what read() returned does: an answer may come too late."""
     request = StandInRequest("Bash", {"command": "ls"})
-    callback = PermissionCallback("a", {}, request, Policy())
+    callback = PermissionCallback("a", {}, request, check)
     give = callback.read({"behavior": "allow"})
     assert request.decision is None
     give()
@@ -204,7 +250,7 @@ def test_the_result_of_a_function_is_a_text_or_blocks(content):
 def test_a_withdrawn_callback_has_no_answer():
     """The thread that waits for it goes on with None."""
     cancelled = threading.Event()
-    callback = HookCallback("a", {}, cancelled, "Stop")
+    callback = HookCallback("a", {}, cancelled, "Stop", check)
     cancelled.set()
     assert callback.wait() is None
 
@@ -228,7 +274,7 @@ def test_progress_is_a_number(wrong):
     with pytest.raises(UsageError, match="must be a"):
         ToolCallback("a", {}, ToolContext()).read_progress(wrong)
     with pytest.raises(UsageError, match="only a tool"):
-        HookCallback("a", {}, threading.Event(), "Stop").read_progress({"progress": 1})
+        HookCallback("a", {}, threading.Event(), "Stop", check).read_progress({"progress": 1})
 
 
 def test_the_progress_of_a_tool_reaches_the_cli(front_end):

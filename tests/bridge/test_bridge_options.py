@@ -40,6 +40,8 @@ EVERYTHING = {
     "fallback_model": "haiku",
 }
 
+AGENT = {"description": "Helps.", "prompt": "Help."}
+
 
 def create(payload, policy=TRUSTED):
     """The plan for a session.create."""
@@ -129,6 +131,10 @@ def test_null_is_as_good_as_nothing():
         ({"hooks": {"Stop": ["x"]}}, "must be an object"),
         ({"hooks": {"Stop": [{"command": "x"}]}}, "knows no 'command'"),
         ({"hooks": {"Stop": [{"id": 5}]}}, "id of a hook"),
+        ({"hooks": {"Stop": [{"timeout": -5}]}}, "timeout of a hook"),
+        ({"hooks": {"Stop": [{"timeout": 0}]}}, "timeout of a hook"),
+        ({"hooks": {"Stop": [{"timeout": "5"}]}}, "timeout of a hook"),
+        ({"hooks": {"Stop": [{"timeout": True}]}}, "timeout of a hook"),
         ({"tools": {}}, "tools must be a list"),
         ({"tools": [{"description": "x"}]}, "needs a name"),
         ({"tools": [{"name": "x", "input_schema": []}]}, "input_schema"),
@@ -157,6 +163,9 @@ def test_an_option_that_cannot_be_is_no_session(options, about):
         {"plugins": ["/tmp"]},
         {"mcp_servers": "/etc/servers.json"},
         {"system_prompt": {"type": "file", "path": "/etc/passwd"}},
+        {"agents": {"a": {**AGENT, "permissionMode": "bypassPermissions"}}},
+        {"agents": {"a": {**AGENT, "permission_mode": "bypassPermissions"}}},
+        {"agents": {"a": {**AGENT, "hooks": {"Stop": [{"hooks": [{"command": "ls"}]}]}}}},
     ],
     ids=json.dumps,
 )
@@ -237,6 +246,61 @@ def test_an_answer_cannot_allow_what_options_may_not(folders):
         check_updates([{"type": "addDirectories", "directories": [str(outside)]}], policy)
     with pytest.raises(UsageError, match="--trust-client"):
         check_updates([{"type": "setMode", "mode": "bypassPermissions"}], policy)
+    with pytest.raises(UsageError, match="list of paths"):
+        check_updates([{"type": "addDirectories", "directories": str(outside)}], policy)
+    with pytest.raises(UsageError, match="NUL"):
+        check_updates([{"type": "addDirectories", "directories": ["a\0b"]}], policy)
+
+
+def test_folders_of_an_answer_begin_where_the_session_is(folders, monkeypatch):
+    """Not where the backend is; and where they lead to is what the CLI gets."""
+    inside, outside = folders
+    policy = confined(inside)
+    monkeypatch.chdir(inside / "project")
+    with pytest.raises(UsageError, match="outside of the folders"):
+        check_updates([{"directories": [".."]}], policy, str(inside))
+    monkeypatch.chdir(outside)
+    (inside / "link").symlink_to(inside / "project")
+    checked = check_updates([{"type": "a", "directories": ["link"]}], policy, str(inside))
+    assert checked == [{"type": "a", "directories": [os.path.realpath(inside / "project")]}]
+
+
+@pytest.mark.parametrize("name", ["cwd", "add_dirs"])
+def test_a_folder_that_became_a_way_out_is_looked_at_again(folders, name):
+    """Before a CLI is started in it, or again."""
+    inside, outside = folders
+    policy = confined(inside)
+    project = str(inside / "project")
+    payload = {"cwd": str(inside), "options": {"add_dirs": [project]}}
+    settings = create({"cwd": project} if name == "cwd" else payload, policy).settings
+    policy.check_again(settings)
+    os.rmdir(project)
+    os.symlink(outside, project)
+    Policy().check_again(settings)
+    with pytest.raises(UsageError, match="symbolic link"):
+        policy.check_again(settings)
+
+
+def test_no_cli_is_started_where_a_session_may_no_longer_work(folders, front_end):
+    """Neither for a message nor for a call, once its folder leads elsewhere."""
+    inside, outside = folders
+    front = front_end(allow_cwd=[str(inside)])
+    session_id = front.create(cwd=inside / "project")
+    os.rmdir(inside / "project")
+    os.symlink(outside, inside / "project")
+    id = front.send("session.send", {"message": "hello"}, session_id=session_id)
+    assert "symbolic link" in front.error(id=id, code="SDK_ERROR")["message"]
+    id = front.send("query.call", {"method": "accountInfo"}, session_id=session_id)
+    assert "symbolic link" in front.error(id=id, code="QUERY_METHOD_FAILED")["message"]
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_what_can_be_no_path_is_no_session(folders, path):
+    """Whatever the system says of it."""
+    inside, _ = folders
+    options = {"additional_directories": [path]}
+    for payload in ({"cwd": path}, {"cwd": str(inside), "options": options}):
+        assert refusal(payload, confined(inside))[0] == "SESSION_CREATE_FAILED"
 
 
 def test_keys_become_those_of_the_cli():

@@ -143,6 +143,23 @@ def test_a_wrong_value_is_an_error_with_the_id(session):
     assert "never" in told["message"]
 
 
+@pytest.mark.parametrize("fields", [5, [], {"subtype": "x"}, {"timeout": 1}, {"self": 1}])
+def test_the_fields_of_a_request_are_an_object(session, fields):
+    """Nor can they say what is said elsewhere; nothing is sent."""
+    front, session_id = session
+    payload = {"method": "control", "args": ["get_settings", fields]}
+    id = front.send("query.call", payload, session_id=session_id)
+    told = front.error(id=id, session_id=session_id)
+    assert told["code"] == "QUERY_METHOD_FAILED"
+    assert "the fields of control" in told["message"]
+
+
+def test_a_request_needs_no_fields(session):
+    """null is as good as none."""
+    front, session_id = session
+    assert front.call(session_id, "control", "get_settings", None)["success"]
+
+
 def test_trust_lets_everything_through():
     """Also what could undo the rules."""
     client = Client()

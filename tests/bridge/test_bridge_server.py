@@ -11,6 +11,7 @@ import pytest
 from bridge_front_end import PATIENCE
 
 from claude_sync.bridge import serve
+from claude_sync.bridge.server import Server
 from claude_sync.testing import StandIn
 
 PERMISSION = '[[tool Bash {"command": "ls"}]]'
@@ -26,6 +27,15 @@ def test_a_session_answers(front_end):
     assert result["result"] == "echo: hello"
     assert created["payload"] == {"sdk_session_id": result["session_id"]}
     assert result["session_id"] != session_id
+
+
+def test_what_the_cli_says_before_the_greeting_comes_after_the_session(front_end):
+    """A front end hears nothing of sessions that it does not know yet."""
+    front = front_end(scripts.speaks_early)
+    session_id = front.create("go")
+    front.result(session_id)
+    assert front.read[0]["type"] == "session.created"
+    assert front.said(session_id)[0]["subtype"] == "early"
 
 
 def test_a_session_without_a_prompt_is_idle_until_it_is_sent_one(front_end):
@@ -211,6 +221,33 @@ def test_a_cli_that_does_not_start_is_no_session(front_end):
     assert told["payload"]["code"] == "SESSION_CREATE_FAILED"
     assert told["payload"]["details"]["exit_code"] == 2
     assert "session_id" not in told
+
+
+@pytest.mark.parametrize("prompt", [[], [1], [{"text": "no type"}]])
+def test_a_prompt_that_cannot_be_is_no_session(front_end, prompt):
+    """It is refused before a CLI is started, as a message would be."""
+    front = front_end()
+    message = {"type": "session.create", "id": "first", "payload": {"prompt": prompt}}
+    front.send_raw(json.dumps(message).encode() + b"\n")
+    assert "prompt" in front.error(id="first", code="INVALID_MESSAGE")["message"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [("session.create", "SESSION_CREATE_FAILED"), ("query.call", "QUERY_METHOD_FAILED")],
+)
+def test_what_nobody_has_foreseen_has_the_code_of_its_kind(front_end, monkeypatch, kind, code):
+    """A front end knows what failed."""
+
+    def fails(*_):
+        raise RuntimeError("unheard of")
+
+    monkeypatch.setattr("claude_sync.bridge.server.plan_of", fails)
+    monkeypatch.setattr(Server, "_session_of", fails)
+    front = front_end()
+    payload = {"method": "accountInfo"} if kind == "query.call" else {}
+    id = front.send(kind, payload, session_id="x")
+    assert "unheard of" in front.error(id=id, code=code)["message"]
 
 
 def test_a_folder_that_does_not_exist_is_no_session(front_end, tmp_path):
@@ -497,3 +534,19 @@ def test_a_cli_that_dies_of_an_interrupt_has_died(front_end):
     front.nth("sdk.message", session_id, said="system")
     front.send("session.interrupt", session_id=session_id)
     assert front.error(id=id)["details"]["error"] == "CliExited"
+
+
+@pytest.mark.parametrize("kind", ["session.interrupt", "query.call"])
+def test_the_death_of_a_cli_is_told_after_what_it_said(front_end, kind):
+    """Whatever was asked of it: nothing of the session comes after its end."""
+    front = front_end(scripts.floods_and_dies_of_an_interrupt, settings={"lines": 1500})
+    session_id = front.create("go", extensions=True)
+    front.nth("sdk.message", session_id, 0, "flood")
+    ids = [front.send("session.interrupt", session_id=session_id)]
+    if kind == "query.call":
+        payload = {"method": "get_settings"}
+        ids.append(front.send("query.call", payload, session_id=session_id))
+    answers = [front.answer(id) for id in ids]
+    first = min(front.read.index(answer) for answer in answers)
+    told = [said["payload"]["type"] for said in front.read[:first] if said["type"] == "sdk.message"]
+    assert told.count("flood") == 1500

@@ -504,3 +504,13 @@ def test_a_kill_has_its_time(full, plain):
     assert sent["payload"] == {"timeout": 1.5}
     (sent,) = envelopes(plain.translation.kill(1.5))
     assert sent["payload"] == {}
+
+
+def test_messages_are_not_remembered_for_ever(full):
+    """Nothing is heard of one that was taken; what they hold (pictures) is let go of."""
+    for number in range(1000):
+        full.say(question("hi" * number))
+    assert len(full.translation._asked) <= 100
+    (last,) = full.say(question("last"))
+    error = {"code": "SDK_ERROR", "message": "no", "details": {"error": "ClaudeError"}}
+    assert lines(full.hear("error", error, id=last["id"]))[0]["errors"] == ["no"]

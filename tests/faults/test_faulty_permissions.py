@@ -468,8 +468,11 @@ def test_the_same_request_twice_is_asked_once(client, running):
     asked = client.on_permission(Asked())
     request = running.ask()
     asked.wait()
+    read = threading.Event()
+    client.on_status(lambda status: read.set())
     running.cli.say(request)
-    running.cli.say({"type": "keep_alive"})
+    running.cli.say({"type": "system", "subtype": "status", "status": None})
+    assert read.wait(PATIENCE)
     asked.requests[0].allow()
     assert running.answer_to(request)["behavior"] == "allow"
     running.end()

@@ -14,8 +14,8 @@ no script, nothing is loaded, and it suits light and dark pages.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Iterable, List, Sequence, Tuple, Union
 
 from .errors import UsageError
@@ -150,7 +150,7 @@ PAGE = (
 
 def timeline_of(marks: Sequence[Marks]) -> Timeline:
     """The timeline of these turns."""
-    now = time.monotonic()
+    now = monotonic()
     origin = min((each.made for each in marks), default=now)
     spans: List[Span] = []
     for turn, each in enumerate(marks):

@@ -25,7 +25,7 @@ def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(stamps, "monotonic", clock)
     monkeypatch.setattr(items, "monotonic", clock)
-    monkeypatch.setattr("claude_sync.timeline.time.monotonic", clock)
+    monkeypatch.setattr("claude_sync.timeline.monotonic", clock)
     return clock
 
 

@@ -21,6 +21,7 @@ import threading
 import time
 from typing import Any, Dict, Iterator, Optional
 
+from ..commands.common import schema_in
 from ..errors import ClaudeError, UsageError
 
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
@@ -200,20 +201,6 @@ def check_output(source: str, output: str) -> None:
     folder = os.path.dirname(os.path.abspath(output))
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {folder} for the output. Make it first.")
-
-
-def schema_in(path: str) -> Any:
-    """The JSON Schema in a file."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            schema = json.load(file)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}. Check its name.") from None
-    except ValueError as error:
-        raise UsageError(f"{path} is no JSON: {error}. Write a JSON Schema.") from None
-    if not isinstance(schema, dict):
-        raise UsageError(f"{path} is no JSON Schema, which is an object.")
-    return schema
 
 
 def tell(text: str) -> None:

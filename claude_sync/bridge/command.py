@@ -14,6 +14,7 @@ import os
 import sys
 from typing import Any, Optional, Sequence, Tuple
 
+from ..commands.common import seconds
 from ..errors import ClaudeError
 from .envelope import DEFAULT_CALLBACK_TIMEOUT, DEFAULT_MAX_SESSIONS
 
@@ -140,14 +141,3 @@ def positive(word: str) -> int:
     if not word.isdigit() or int(word) < 1:
         raise argparse.ArgumentTypeError(f"{word!r} is no number above 0")
     return int(word)
-
-
-def seconds(word: str) -> float:
-    """A number of seconds above zero."""
-    try:
-        value = float(word)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{word!r} is no number of seconds above 0")
-    return value

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Union
 
 if TYPE_CHECKING:
     from .permissions import Decision, PermissionRequest
@@ -86,20 +86,30 @@ def reply_to(request: PermissionRequest) -> Optional[str]:
         if request.cancelled.is_set():
             say("The request was withdrawn meanwhile; nothing was decided.\n")
             return None
-        refusal = REFUSAL.fullmatch(reply)
-        if refusal:
-            return "n " + (refusal.group(1) or "").strip()
-        if reply.lower() in ("y", "yes"):
-            return "y"
-        if reply.lower() in ("a", "always"):
-            return "a"
-        if reply == "?":
-            say(HELP)
-            for name, text in (("Reason", request.reason), ("About", request.description)):
-                if text:
-                    say(f"{name}:\n{indented(str(text))}")
-        else:
-            say("That was not understood; ? shows the replies.\n")
+        decided = decision_in(reply, request, say)
+        if decided is not None:
+            return decided
+
+
+def decision_in(
+    reply: str, request: PermissionRequest, say: Callable[[str], object]
+) -> Optional[str]:
+    """``y``, ``a``, or ``n`` and a blank and the reason; None, with what helps, if none."""
+    refusal = REFUSAL.fullmatch(reply)
+    if refusal:
+        return "n " + (refusal.group(1) or "").strip()
+    if reply.lower() in ("y", "yes"):
+        return "y"
+    if reply.lower() in ("a", "always"):
+        return "a"
+    if reply == "?":
+        say(HELP)
+        for name, text in (("Reason", request.reason), ("About", request.description)):
+            if text:
+                say(f"{name}:\n{indented(str(text))}")
+    else:
+        say("That was not understood; ? shows the replies.\n")
+    return None
 
 
 def always_means(request: PermissionRequest) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Union
 
 from ..displays import preview_html
 from ..markup import escape
-from ..terminal import HELP, NOBODY, REFUSAL, REFUSED, always_means, indented, on_one_line
+from ..terminal import NOBODY, REFUSED, always_means, decision_in, indented, on_one_line
 from .rendering import summary_of
 from .views import write_out
 
@@ -196,21 +196,9 @@ class Reader:
 def reply_to(request: PermissionRequest, reader: Reader) -> str:
     """``y``, ``a``, or ``n`` and a blank and the reason."""
     while True:
-        reply = reader.read(ASK)
-        refusal = REFUSAL.fullmatch(reply)
-        if refusal:
-            return "n " + (refusal.group(1) or "").strip()
-        if reply.lower() in ("y", "yes"):
-            return "y"
-        if reply.lower() in ("a", "always"):
-            return "a"
-        if reply == "?":
-            write_out(HELP)
-            for name, text in (("Reason", request.reason), ("About", request.description)):
-                if text:
-                    write_out(f"{name}:\n{indented(str(text))}")
-        else:
-            write_out("That was not understood; ? shows the replies.\n")
+        decided = decision_in(reader.read(ASK), request, write_out)
+        if decided is not None:
+            return decided
 
 
 def choice(question: Question, reader: Reader) -> Optional[Union[str, List[str]]]:

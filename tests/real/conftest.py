@@ -31,6 +31,7 @@ from pathlib import Path
 
 import pytest
 from bridged import BRIDGE, DIRECT, checked_bridge, real_over_bridge
+from window_fixtures import display, new_root, root, tkinter, until  # noqa: F401  (fixtures)
 
 import claude_sync
 from claude_sync.testing.model import LoopbackModel
@@ -92,8 +93,8 @@ def cli_path(version):
     if version == BUNDLED:
         return bundled_path()
     folder = os.environ.get("CLAUDE_SYNC_TEST_CLIS")
-    root = Path(folder) if folder else Path.home() / ".cache" / "claude-sync" / "cli"
-    return root / version / "node_modules" / ".bin" / "claude"
+    clis = Path(folder) if folder else Path.home() / ".cache" / "claude-sync" / "cli"
+    return clis / version / "node_modules" / ".bin" / "claude"
 
 
 def pytest_generate_tests(metafunc):

@@ -14,8 +14,6 @@ from tk_events import click, press, write
 import claude_sync
 from claude_sync.testing.model import text, tool_use
 
-pytest_plugins = ("window_fixtures",)
-
 PATIENCE = 90
 
 QUESTION = {

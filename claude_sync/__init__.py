@@ -9,22 +9,17 @@ The synchronous, thread-based client of the Claude Code CLI.
 
 How it works::
 
-        claude CLI (child process)
-   stdout |            ^ stdin             stderr
-          v            |                     |
-   +--------------+    |               +-----------+
-   | reader thread|    |               | stderr thr|-- last lines kept for errors
-   +------+-------+    |               +-----------+
-          |  protocol/ : bytes -> lines -> JSON -> message -> route
-          |        +-- reply to a request of ours ----------> its waiter wakes up
-          v        +-- everything else
-      [ inbox ]  one queue, order kept, the end of the stream always last
-          |
-   +------+-----------+   on_text, on_tool_use, on_result ...    +----------------------+
-   | dispatcher thread|-- owes no answer: runs here              | responder threads    |
-   +------+-----------+-- owes an answer ----------------------->| may wait             |--> stdin
-          v                                                      +----------------------+
-     turn completed -> ask() returns its Answer
+    your thread    threads of the client                             the CLI
+
+    ask() ---------------------- the question -------------------->  stdin
+      :            reader <------- a message a line ---------------  stdout
+      :              |   `--> a reply to a request: its caller goes on
+      :            queue
+      :              |
+      :            dispatcher --> on_text, on_tool_use, on_result ...
+      :              |   `--> responders: on_permission, hooks, tools
+      v              v                `---- their answers -------->  stdin
+    Answer <---- the turn is over
 
 Everything public is here; importing it loads nothing that is not needed to ask.
 """

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Unio
 
 from ._version import __version__
 from .client import Client
-from .errors import ClaudeError, NotLoggedIn
+from .errors import ClaudeError
 from .events import Info
 from .runtime.discovery import Search, find_cli
 from .runtime.environment import belongs_to_a_session
@@ -173,7 +174,7 @@ def tell_start(report: Report, cli: Cli, command: Sequence[str], offline: bool) 
     report.tell("version", info.cli_version or version_by_flag(command))
     report.tell("starts", f"yes, ready after {ready:.2f} s")
     if not offline:
-        tell_login(report, info)
+        tell_login(report, info, command)
 
 
 def version_by_flag(command: Sequence[str]) -> str:
@@ -192,7 +193,7 @@ def version_by_flag(command: Sequence[str]) -> str:
     return said.split("\n")[0] or "unknown"
 
 
-def tell_login(report: Report, info: Info) -> None:
+def tell_login(report: Report, info: Info, command: Sequence[str]) -> None:
     """Who pays, as far as the CLI tells; not being logged in is a problem."""
     account = info.account
     if not isinstance(account, Mapping):
@@ -205,7 +206,11 @@ def tell_login(report: Report, info: Info) -> None:
     known = [source for source in sources if source is not None]
     if not known:
         report.tell("login", "none")
-        report.problems.append(f"the CLI is not logged in. {NotLoggedIn.advice}")
+        report.problems.append(
+            "the CLI is not logged in. Run it once in a terminal and log in with /login:\n"
+            f"    {shlex.join(command)}\n"
+            "or set ANTHROPIC_API_KEY in the environment or in env={...}."
+        )
         return
     more = [told(account, name) for name in ("subscriptionType", "email")]
     report.tell("login", ", ".join(["by " + known[0], *known[1:], *filter(None, more)]))

@@ -187,8 +187,8 @@ class NotLoggedIn(TurnError):
     """The CLI has no valid credentials."""
 
     advice = (
-        "Run 'claude' once in a terminal and log in with /login, "
-        "or set ANTHROPIC_API_KEY in the environment or in env={...}."
+        "Run 'claude' once in a terminal and log in with /login ('claude-sync doctor' tells "
+        "where it is), or set ANTHROPIC_API_KEY in the environment or in env={...}."
     )
 
 

@@ -114,13 +114,15 @@ def test_a_cli_that_tells_no_account_may_be_logged_in(doctor, tmp_path):
 
 
 def test_not_being_logged_in_is_a_problem(doctor, tmp_path):
-    """It is told together with what helps."""
+    """It is told together with what helps, and which program that is: it may not be on PATH."""
     account = {"tokenSource": "none", "apiProvider": "firstParty"}
-    code, report = doctor("--cli", executable(tmp_path, cli_scripts.logged_in, account=account))
+    cli = executable(tmp_path, cli_scripts.logged_in, account=account)
+    code, report = doctor("--cli", cli)
     assert code == 1
     assert told(report, "login") == "none"
-    assert "PROBLEM: the CLI is not logged in." in report
-    assert "/login" in report
+    advice = report.partition("PROBLEM: the CLI is not logged in.")[2]
+    assert "/login" in advice
+    assert cli in advice
     assert "All is well" not in report
 
 

@@ -122,7 +122,7 @@ def test_not_being_logged_in_is_a_problem(doctor, tmp_path):
     assert told(report, "login") == "none"
     advice = report.partition("PROBLEM: the CLI is not logged in.")[2]
     assert "/login" in advice
-    assert cli in advice
+    assert "\n      ~/claude\n" in advice  # home is where it is
     assert "All is well" not in report
 
 

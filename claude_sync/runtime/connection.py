@@ -397,8 +397,8 @@ class Connection:
         if self.recorder is not None:
             self.recorder.exited(exit_code)
         with self._lock:
-            self.ended = True
             self.error = error_at_the_end(self, exit_code, error)
+            self.ended = True  # after the reason, which is looked for without the lock
             waiting = list(self.pending.values())
             self.pending.clear()
             asked = list(self.open_requests.values())

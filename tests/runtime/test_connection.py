@@ -10,6 +10,7 @@ import pytest
 
 from claude_sync import CliDidNotStart, Client, CliExited, ControlError, ControlTimeout
 from claude_sync.protocol.control import Reply
+from claude_sync.runtime import last_words
 from claude_sync.runtime.connection import PendingReply
 from claude_sync.testing import ScriptedCli, builders
 
@@ -237,6 +238,22 @@ def test_before_it_is_ready_the_end_has_another_name(cli):
         with pytest.raises(CliDidNotStart, match="unknown option") as caught:
             turn.result(PATIENCE)
         assert caught.value.exit_code == 1
+
+
+def test_nobody_sees_an_end_without_its_reason(cli, monkeypatch):
+    """Who waits for the start looks at both without a lock, at any moment."""
+    make_error, seen = last_words.error_at_the_end, []
+
+    def slowly(connection, *arguments):
+        seen.append(connection.ended)
+        return make_error(connection, *arguments)
+
+    monkeypatch.setattr(last_words, "error_at_the_end", slowly)
+    with Client(transport=cli, on_crash="raise") as client:
+        cli.hang_up(exit_code=3)
+        with pytest.raises(CliDidNotStart, match="exit code 3"):
+            client.start(PATIENCE)
+    assert seen == [False]
 
 
 def test_secrets_are_not_in_the_error(client, cli):

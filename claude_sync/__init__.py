@@ -277,15 +277,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load the module that has *name*, the first time it is asked for."""
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a checker would believe that there is every name
+
+    def __getattr__(name: str) -> Any:
+        """Load the module that has *name*, the first time it is asked for."""
+        if name in _MODULES:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> List[str]:

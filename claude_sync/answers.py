@@ -129,7 +129,7 @@ class Answer(Account, Timed, Displayed, str):
         return tuple(self.result.permission_denials or ()) if self.result is not None else ()
 
 
-class Turn(Timed, Displayed, Future):  # type: ignore[type-arg]
+class Turn(Timed, Displayed, Future[Answer]):
     """
     A question in flight; its result is the :class:`Answer`.
 

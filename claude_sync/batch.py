@@ -34,7 +34,10 @@ from .runtime.engine import new_uuid
 from .runtime.timers import Timers
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .batches.progress import Progress
+    from .keywords import BatchKeywords
 
 __all__ = ["Batch", "Item", "map"]
 
@@ -335,7 +338,7 @@ def map(
     progress: bool = False,
     on_item: Optional[Callable[[Item], object]] = None,
     options: Optional[Options] = None,
-    **overrides: Any,
+    **overrides: Unpack[BatchKeywords],
 ) -> Batch:
     """
     Ask many prompts, several at once, each in a conversation of its own::
@@ -362,11 +365,11 @@ def map(
     """
     check_prompts(prompts)
     check_count("workers", workers)
-    overrides["retries"] = retries  # checked as those of a client are
+    given: Dict[str, Any] = {**overrides, "retries": retries}  # checked as a client's are
     if budget_usd is not None:
-        overrides["budget_usd"] = budget_usd
+        given["budget_usd"] = budget_usd
     if returns is not None:
-        overrides["returns"] = returns
+        given["returns"] = returns
     if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
         raise UsageError(f"checkpoint is the path of a file, not {checkpoint!r}.")
     if executor is not None and not callable(getattr(executor, "submit", None)):
@@ -374,8 +377,8 @@ def map(
             f"executor is a concurrent.futures.Executor, not {type(executor).__name__}. A Dask "
             "client gives one: client.get_executor()."
         )
-    handlers = handlers_among(overrides)
-    settings = options_from(options, overrides)
+    handlers = handlers_among(given)
+    settings = options_from(options, given)
     refuse_conversations(settings)
     if executor is not None and handlers:
         raise UsageError(

@@ -51,7 +51,7 @@ class Block:
 
 @dataclasses.dataclass(frozen=True)
 class TextBlock(Block):
-    """Text."""
+    """Text of a message, complete."""
 
     text: str
     raw: Raw = raw_field()

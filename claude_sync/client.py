@@ -25,12 +25,15 @@ from .errors import UsageError
 from .events import Info, InterruptReceipt
 from .handler_methods import HandlerMethods
 from .options import Options, options_from
-from .prompts import read_once, user_message
+from .prompts import Prompt, read_once, user_message
 from .protocol.costs import ModelUsage, Usage
 from .runtime.engine import Engine
 from .runtime.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, near_miss
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .keywords import AskKeywords, ClientKeywords
     from .protocol.agent_usage import AgentUsage
     from .returns import Form
     from .runtime.frames import Frames
@@ -61,7 +64,9 @@ class Client(HandlerMethods, ControlMethods, Displayed):
     of the block ends it. Any thread may call any method.
     """
 
-    def __init__(self, options: Optional[Options] = None, **overrides: Any) -> None:
+    def __init__(
+        self, options: Optional[Options] = None, **overrides: Unpack[ClientKeywords]
+    ) -> None:
         handlers = handlers_among(overrides)
         self._options = options_from(options, overrides)
         self._registry = HandlerRegistry()
@@ -126,7 +131,7 @@ class Client(HandlerMethods, ControlMethods, Displayed):
 
     def ask(
         self,
-        prompt: Any,
+        prompt: Prompt,
         *,
         attach: Any = (),
         timeout: Optional[float] = None,
@@ -163,7 +168,7 @@ class Client(HandlerMethods, ControlMethods, Displayed):
 
     def submit(
         self,
-        prompt: Any,
+        prompt: Prompt,
         *,
         attach: Any = (),
         timeout: Optional[float] = None,
@@ -179,7 +184,7 @@ class Client(HandlerMethods, ControlMethods, Displayed):
 
     def stream(
         self,
-        prompt: Any,
+        prompt: Prompt,
         *,
         attach: Any = (),
         timeout: Optional[float] = None,
@@ -201,11 +206,11 @@ class Client(HandlerMethods, ControlMethods, Displayed):
         self._engine.submit(turn, message)
         return turn
 
-    def steer(self, text: Any) -> None:
+    def steer(self, text: Prompt) -> None:
         """Add a user message to the turn that is running now."""
         self._engine.steer(user_message(text))
 
-    def add_context(self, text: Any) -> None:
+    def add_context(self, text: Prompt) -> None:
         """Put text into the conversation without asking for an answer."""
         self._engine.add_context(user_message(text))
 
@@ -363,7 +368,7 @@ class Client(HandlerMethods, ControlMethods, Displayed):
         return turn
 
 
-def ask(prompt: Any, **options: Any) -> Answer:
+def ask(prompt: Prompt, **options: Unpack[AskKeywords]) -> Answer:
     """
     Ask one question: open a client, ask, close it::
 
@@ -375,10 +380,11 @@ def ask(prompt: Any, **options: Any) -> Answer:
         meant = near_miss(name, ASK_OPTIONS)
         if meant is not None and meant != name:
             raise UsageError(f"there is no option {name!r}: did you mean {meant}?")
-    asking: Dict[str, Any] = {name: options.pop(name) for name in ASK_OPTIONS if name in options}
+    settings: Dict[str, Any] = {**options}
+    asking = {name: settings.pop(name) for name in ASK_OPTIONS if name in settings}
     # Before anything is started for it.
     prompt, asking["attach"] = read_once(prompt, asking.get("attach", ()))
-    with Client(**options) as client:
+    with Client(**settings) as client:
         return client.ask(prompt, **asking)
 
 
@@ -406,7 +412,7 @@ def form_of(returns: Any) -> Form:
     return make_form(returns)
 
 
-def handlers_among(overrides: Dict[str, Any]) -> Dict[str, Any]:
+def handlers_among(overrides: Any) -> Dict[str, Any]:
     """Take the handlers, ``on_text=...``, out of *overrides*."""
     names = [f"on_{kind}" for kind in KINDS]
     for name in overrides:

@@ -8,14 +8,31 @@ handler; handlers run in order of registration.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, TypeVar, Union, overload
 
 from .errors import UsageError
 from .runtime.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, add_methods_of
 
+if TYPE_CHECKING:
+    from .blocks import ToolResult, ToolUse
+    from .events import Closed, HandlerError
+    from .hook_events import HookEvent
+    from .hooks import HookDecision
+    from .messages import Message, RateLimit, Result, StreamEvent, System
+    from .permissions import PermissionAnswer, PermissionRequest, Questions, QuestionsAnswer
+    from .pieces import Text, Thinking
+    from .system_messages import Init, Status
+    from .task_messages import Task
+
 __all__ = ["HandlerMethods"]
 
-H = TypeVar("H", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., Any])
+# What a handler returns. Each method says what its handlers get, too: a type variable for the
+# whole handler would leave the argument of a lambda unknown.
+R = TypeVar("R")
+D = TypeVar("D", bound="PermissionAnswer")
+Q = TypeVar("Q", bound="QuestionsAnswer")
+O = TypeVar("O", bound="Union[HookDecision, Mapping[str, Any], None]")  # noqa: E741
 
 
 class HandlerMethods:
@@ -24,10 +41,14 @@ class HandlerMethods:
     _registry: HandlerRegistry
 
     @overload
-    def on_text(self, handler: H, *, subagents: bool = False) -> H: ...
+    def on_text(
+        self, handler: Callable[[Text], R], *, subagents: bool = False
+    ) -> Callable[[Text], R]: ...
 
     @overload
-    def on_text(self, *, subagents: bool = False) -> Callable[[H], H]: ...
+    def on_text(
+        self, *, subagents: bool = False
+    ) -> Callable[[Callable[[Text], R]], Callable[[Text], R]]: ...
 
     def on_text(
         self, handler: Any = None, *, subagents: bool = False
@@ -36,10 +57,14 @@ class HandlerMethods:
         return self._hearing("text", handler, subagents)
 
     @overload
-    def on_thinking(self, handler: H, *, subagents: bool = False) -> H: ...
+    def on_thinking(
+        self, handler: Callable[[Thinking], R], *, subagents: bool = False
+    ) -> Callable[[Thinking], R]: ...
 
     @overload
-    def on_thinking(self, *, subagents: bool = False) -> Callable[[H], H]: ...
+    def on_thinking(
+        self, *, subagents: bool = False
+    ) -> Callable[[Callable[[Thinking], R]], Callable[[Thinking], R]]: ...
 
     def on_thinking(
         self, handler: Any = None, *, subagents: bool = False
@@ -47,19 +72,21 @@ class HandlerMethods:
         """Each new piece of what Claude thinks aloud, as a ``Thinking``."""
         return self._hearing("thinking", handler, subagents)
 
-    def on_tool_use(self, handler: H) -> H:
+    def on_tool_use(self, handler: Callable[[ToolUse], R]) -> Callable[[ToolUse], R]:
         """Each tool call, as a ``ToolUse``: once, complete, before it runs."""
         return self._add("tool_use", handler)
 
-    def on_tool_result(self, handler: H) -> H:
+    def on_tool_result(self, handler: Callable[[ToolResult], R]) -> Callable[[ToolResult], R]:
         """What each tool returned, as a ``ToolResult``."""
         return self._add("tool_result", handler)
 
-    def on_permission(self, handler: H) -> H:
+    def on_permission(
+        self, handler: Callable[[PermissionRequest], D]
+    ) -> Callable[[PermissionRequest], D]:
         """Claude wants to use a tool: a ``PermissionRequest``, to be answered."""
         return self._add("permission", handler)
 
-    def on_question(self, handler: H) -> H:
+    def on_question(self, handler: Callable[[Questions], Q]) -> Callable[[Questions], Q]:
         """Claude asks the person something: ``Questions``, to be answered."""
         return self._add("question", handler)
 
@@ -70,7 +97,7 @@ class HandlerMethods:
         *,
         timeout: Optional[float] = None,
         on_failure: str = "block",
-    ) -> Callable[[H], H]:
+    ) -> Callable[[Callable[[HookEvent], O]], Callable[[HookEvent], O]]:
         """
         A hook, as a decorator; its handler gets a ``HookEvent`` and may return a decision::
 
@@ -90,7 +117,7 @@ class HandlerMethods:
         # At once, and not when the decorator is applied: it might never be.
         make_hook(event, len, matcher=matcher, timeout=timeout, on_failure=on_failure)
 
-        def register(handler: H) -> H:
+        def register(handler: Callable[[HookEvent], O]) -> Callable[[HookEvent], O]:
             hook = make_hook(
                 event, handler, matcher=matcher, timeout=timeout, on_failure=on_failure
             )
@@ -100,10 +127,22 @@ class HandlerMethods:
         return register
 
     @overload
-    def tool(self, function: H) -> H: ...
+    def tool(self, function: F) -> F: ...
 
     @overload
-    def tool(self, **settings: Any) -> Callable[[H], H]: ...
+    def tool(
+        self,
+        *,
+        name: Optional[str] = None,
+        description: Optional[str] = None,
+        title: Optional[str] = None,
+        ask: Optional[bool] = None,
+        read_only: Optional[bool] = None,
+        destructive: Optional[bool] = None,
+        idempotent: Optional[bool] = None,
+        open_world: Optional[bool] = None,
+        max_result_chars: Optional[int] = None,
+    ) -> Callable[[F], F]: ...
 
     def tool(self, function: Any = None, **settings: Any) -> Any:
         """
@@ -122,47 +161,47 @@ class HandlerMethods:
 
         return register if function is None else register(function)
 
-    def on_result(self, handler: H) -> H:
+    def on_result(self, handler: Callable[[Result], R]) -> Callable[[Result], R]:
         """The end of each turn, also of turns nobody asked for, as a ``Result``."""
         return self._add("result", handler)
 
-    def on_message(self, handler: H) -> H:
+    def on_message(self, handler: Callable[[Message], R]) -> Callable[[Message], R]:
         """Every complete message of the CLI, also of types this release does not know."""
         return self._add("message", handler)
 
-    def on_system(self, handler: H) -> H:
+    def on_system(self, handler: Callable[[System], R]) -> Callable[[System], R]:
         """Every message of the CLI about itself, as a ``System`` or a subclass of it."""
         return self._add("system", handler)
 
-    def on_init(self, handler: H) -> H:
+    def on_init(self, handler: Callable[[Init], R]) -> Callable[[Init], R]:
         """A conversation begins, as an ``Init``: once for each conversation."""
         return self._add("init", handler)
 
-    def on_status(self, handler: H) -> H:
+    def on_status(self, handler: Callable[[Status], R]) -> Callable[[Status], R]:
         """What the CLI is busy with, as a ``Status``."""
         return self._add("status", handler)
 
-    def on_task(self, handler: H) -> H:
+    def on_task(self, handler: Callable[[Task], R]) -> Callable[[Task], R]:
         """News of a background task, as a ``Task``."""
         return self._add("task", handler)
 
-    def on_rate_limit(self, handler: H) -> H:
+    def on_rate_limit(self, handler: Callable[[RateLimit], R]) -> Callable[[RateLimit], R]:
         """News of the account's limits, as a ``RateLimit``."""
         return self._add("rate_limit", handler)
 
-    def on_stream_event(self, handler: H) -> H:
+    def on_stream_event(self, handler: Callable[[StreamEvent], R]) -> Callable[[StreamEvent], R]:
         """Every raw event of a reply in the making, as a ``StreamEvent``; none are merged."""
         return self._add("stream_event", handler)
 
-    def on_stderr(self, handler: H) -> H:
+    def on_stderr(self, handler: Callable[[str], R]) -> Callable[[str], R]:
         """Each line the CLI writes to stderr, as a ``str``."""
         return self._add("stderr", handler)
 
-    def on_error(self, handler: H) -> H:
+    def on_error(self, handler: Callable[[HandlerError], R]) -> Callable[[HandlerError], R]:
         """The failure of another handler, as a ``HandlerError``."""
         return self._add("error", handler)
 
-    def on_close(self, handler: H) -> H:
+    def on_close(self, handler: Callable[[Closed], R]) -> Callable[[Closed], R]:
         """The end of the client, as a ``Closed``."""
         return self._add("close", handler)
 
@@ -179,7 +218,7 @@ class HandlerMethods:
         names = [f"on_{kind}" for kind in KINDS]
         add_methods_of(target, names, lambda name, method: self._registry.add(name[3:], method))
 
-    def _add(self, kind: str, handler: H) -> H:
+    def _add(self, kind: str, handler: F) -> F:
         self._registry.add(kind, handler)
         return handler
 

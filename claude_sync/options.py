@@ -19,10 +19,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, fields
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequence, Union
 
 from .option_rules import check_combinations, check_name
 from .option_values import check_values
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .keywords import OptionKeywords
 
 __all__ = ["Options", "options_from"]
 
@@ -203,7 +208,7 @@ class Options:
             object.__setattr__(self, name, value)  # the dataclass is frozen
         check_combinations(self)
 
-    def replace(self, **changes: Any) -> Options:
+    def replace(self, **changes: Unpack[OptionKeywords]) -> Options:
         """These options with some settings changed, checked again as a whole."""
         return type(self)(**{**settings_of(self), **changes})
 

@@ -15,7 +15,18 @@ The state of a request, and whoever waits for its answer, is in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Tuple,
+    Union,
+)
 
 from .displayed import Displayed
 from .errors import UsageError
@@ -88,6 +99,11 @@ class Decision:
     def __bool__(self) -> bool:
         """Not whether it allows: a decision, whichever, is not nothing."""
         return True
+
+
+#: What handlers of ``on_permission`` and of ``on_question`` may return, for annotations.
+PermissionAnswer = Union[Decision, Later, bool, None]
+QuestionsAnswer = Union[Decision, Later, bool, Dict[str, Any], None]
 
 
 class PermissionRequest(Displayed):

@@ -18,7 +18,7 @@ import weakref
 from collections import deque
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional
 
 from .answers import Answer, Turn
 from .client import Client, handlers_among, seconds
@@ -31,11 +31,16 @@ from .errors import (
     UsageError,
 )
 from .options import Options, options_from
-from .prompts import read_once
+from .prompts import Prompt, read_once
 from .runtime.endings import has_effects
 from .runtime.pooling import Keeper, Member
 from .runtime.transport import Transport
 from .runtime.waiting import Deadline
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .keywords import ClientKeywords
 
 __all__ = ["Pool", "Question"]
 
@@ -50,7 +55,7 @@ NOT_FOR_POOLS = (
 NUMBERS = itertools.count(1)
 
 
-class Question(Future):  # type: ignore[type-arg]
+class Question(Future[Answer]):
     """
     A question that a pool is going to answer; its result is the :class:`Answer`.
 
@@ -115,13 +120,13 @@ class Pool:
         options: Optional[Options] = None,
         *,
         max_turns_per_client: Optional[int] = MOST_TURNS,
-        **overrides: Any,
+        **overrides: Unpack[ClientKeywords],
     ) -> None:
         check_count("size", size)
         if max_turns_per_client is not None:
             check_count("max_turns_per_client", max_turns_per_client)
         self._size = size
-        self._begin(options, overrides, max_turns_per_client, ahead=True)
+        self._begin(options, {**overrides}, max_turns_per_client, ahead=True)
 
     def _begin(
         self,
@@ -173,7 +178,7 @@ class Pool:
 
     def ask(
         self,
-        prompt: Any,
+        prompt: Prompt,
         *,
         attach: Any = (),
         timeout: Optional[float] = None,
@@ -194,7 +199,7 @@ class Pool:
 
     def submit(
         self,
-        prompt: Any,
+        prompt: Prompt,
         *,
         attach: Any = (),
         timeout: Optional[float] = None,

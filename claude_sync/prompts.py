@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterable, List, Tuple, Union
 
 from .errors import UsageError
 
-__all__ = ["read_once", "user_message"]
+__all__ = ["Prompt", "read_once", "user_message"]
 
 Prompt = Union[str, Iterable[Dict[str, Any]]]
 

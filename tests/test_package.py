@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
 
 import pytest
 
 import claude_sync
+from claude_sync.testing import StandIn
 
 LOADED_LATER = ("blocks", "envelope_messages", "messages", "system_messages", "task_messages")
 # Public in their module, for the library's own use, and not in the package.
@@ -43,3 +45,67 @@ def test_an_import_loads_no_class_of_message():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "claude_sync" not in printed.stdout
+
+
+# What is optional, and what a question needs nothing of. Everything of these counts as well.
+NOT_NEEDED = {
+    *("asyncio", "socket", "ssl", "http", "urllib", "email", "xmlrpc", "socketserver"),
+    *("multiprocessing", "sqlite3", "ctypes", "pickle", "tempfile", "shutil", "zipfile"),
+    *("argparse", "difflib", "html", "importlib.metadata", "unittest", "pydoc", "doctest"),
+    *("tkinter", "_tkinter", "PySide6", "PyQt5", "PyQt6", "shiboken6", "curses", "readline"),
+    *("IPython", "ipywidgets", "ipykernel", "traitlets", "nbformat", "matplotlib"),
+    *("pandas", "numpy", "dask", "distributed", "loky", "tqdm", "PIL", "pydantic", "jsonschema"),
+    *("pytest", "_pytest", "hypothesis", "mcp", "claude_agent_sdk", "anyio", "setuptools"),
+    *("_claude_sync_pytest", "claude_sync.testing", "claude_sync.gui", "claude_sync.notebook"),
+    *("claude_sync.bridge", "claude_sync.commands", "claude_sync.batch", "claude_sync.keywords"),
+}
+# Without what the files of an environment import at the start of each program.
+AS_INSTALLED = f"import sys; sys.path[:] = {sys.path!r}\n"
+IMPORTED = re.compile(r"^import time: +\d+ \| +\d+ \| +(\S+)$", re.MULTILINE)
+WHOLE_QUESTION = """
+import sys, claude_sync
+with claude_sync.Client(cli=sys.argv[1:]) as client:
+    print(client.ask("Hello"))
+"""
+
+
+def imported_by(code, *words):
+    """What Python imports for a program, from its own report; and what the program printed."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-I", "-S", "-c", AS_INSTALLED + code, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    return set(IMPORTED.findall(done.stderr)), done.stdout
+
+
+def not_needed(imported):
+    """Those of the imported modules that nothing has asked for."""
+    return {
+        name
+        for name in imported
+        if any(name == each or name.startswith(f"{each}.") for each in NOT_NEEDED)
+    }
+
+
+def test_an_import_loads_nothing_optional():
+    """Python's own report of ``import claude_sync`` has nothing that few programs need."""
+    imported, _ = imported_by("import claude_sync")
+    assert {"claude_sync.client", "ujson"} <= imported
+    assert not not_needed(imported)
+
+
+def test_a_whole_question_loads_nothing_optional():
+    """Nor has that of a program that starts a CLI, asks, and prints the answer."""
+    imported, printed = imported_by(WHOLE_QUESTION, *StandIn().command)
+    assert printed.startswith("echo: Hello")
+    assert "subprocess" in imported
+    assert not not_needed(imported)
+
+
+def test_the_report_of_imports_would_tell():
+    """The two tests above are able to fail."""
+    imported, _ = imported_by("import asyncio, claude_sync.testing.scripted")
+    assert {"asyncio", "claude_sync.testing.scripted"} <= not_needed(imported)

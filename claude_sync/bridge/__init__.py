@@ -117,13 +117,15 @@ __all__ = ["Bridge", "main", "serve"]
 HOMES = {"Bridge": ".client", "main": ".server", "serve": ".server"}
 
 
-def __getattr__(name: str) -> Any:
-    """Load *name* from its module, the first time it is asked for."""
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(HOMES[name], __name__), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a checker would believe that there is every name
+
+    def __getattr__(name: str) -> Any:
+        """Load *name* from its module, the first time it is asked for."""
+        if name not in HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(HOMES[name], __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> List[str]:

@@ -20,7 +20,7 @@ import sys
 import threading
 import warnings
 import weakref
-from typing import Any, Callable, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Sequence
 
 from ..client import LONGEST_CLOSE, Client, handlers_among
 from ..errors import UsageError
@@ -29,6 +29,11 @@ from ..runtime.waiting import Deadline
 from .backend import Backend, checked_command
 from .session_settings import create_payload, shared_out
 from .transport import SessionTransport
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..keywords import ClientKeywords
 
 __all__ = ["Bridge"]
 
@@ -93,7 +98,9 @@ class Bridge:
         """Start the backend, unless it runs."""
         self._started()
 
-    def client(self, options: Optional[Options] = None, **overrides: Any) -> Client:
+    def client(
+        self, options: Optional[Options] = None, **overrides: Unpack[ClientKeywords]
+    ) -> Client:
         """
         A client whose CLI runs behind the bridge; as ``Client(options, **overrides)``.
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Opt
 from ..client import Client
 from ..errors import ClaudeError, ClientClosed, CliExited, TurnError, UsageError
 from ..option_kinds import uuid as checked_uuid
-from ..permissions import LATER
+from ..permissions import LATER, PermissionAnswer
 from ..prompts import user_message
 from ..runtime.engine import new_uuid
 from .callbacks import Callback, Callbacks, HookCallback, PermissionCallback, ToolCallback
@@ -239,7 +239,7 @@ class Session:
         """The CLI has ended while nothing was asked of it."""
         self._server.error(SDK_ERROR, str(error), None, self.id, details_of(error))
 
-    def _asked(self, request: Any) -> object:
+    def _asked(self, request: Any) -> PermissionAnswer:
         payload: Dict[str, Any] = {
             "callback_type": "can_use_tool",
             "tool_name": request.tool,

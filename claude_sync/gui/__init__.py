@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["forms", "qt", "tk"]
 
 
-def __getattr__(name: str) -> Any:
-    """Load the module *name*, the first time it is asked for."""
-    if name in __all__:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a checker would believe that there is every name
+
+    def __getattr__(name: str) -> Any:
+        """Load the module *name*, the first time it is asked for."""
+        if name in __all__:
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> List[str]:

@@ -62,11 +62,13 @@ def attach(client: Client, parent: Any = None) -> Attachment:
     return Attachment(client, parent)
 
 
-def __getattr__(name: str) -> Any:
-    """Load a class, and with it a binding of Qt, the first time it is asked for."""
-    if name in LATER:
-        return getattr(importlib.import_module(f".{LATER[name]}", __package__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a checker would believe that there is every name
+
+    def __getattr__(name: str) -> Any:
+        """Load a class, and with it a binding of Qt, the first time it is asked for."""
+        if name in LATER:
+            return getattr(importlib.import_module(f".{LATER[name]}", __package__), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> List[str]:

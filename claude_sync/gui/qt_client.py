@@ -22,7 +22,7 @@ from ..answers import Turn
 from ..client import Client
 from ..errors import ClaudeError, TurnInterrupted, UsageError
 from ..log import logger
-from ..permissions import LATER
+from ..permissions import LATER, PermissionAnswer
 from .qt_binding import QtCore, Signal, Slot, check_application, is_valid
 from .qt_frames import Attachment
 
@@ -163,11 +163,11 @@ def forwarder(
     return forward
 
 
-def asker(chat: QtClient, name: str) -> Callable[[Any], object]:
+def asker(chat: QtClient, name: str) -> Callable[[Any], PermissionAnswer]:
     """A handler that leaves the answer to whoever is connected to a signal, if anybody is."""
     reference = weakref.ref(chat)
 
-    def ask(request: Any) -> object:
+    def ask(request: Any) -> PermissionAnswer:
         alive = reference()
         if alive is None or not is_valid(alive) or not is_connected(alive, name):
             return None

@@ -18,7 +18,7 @@ from typing import Any, Callable, List, MutableMapping, Optional
 
 from ..errors import ClaudeError
 from ..log import logger
-from ..permissions import LATER
+from ..permissions import LATER, PermissionAnswer
 from .forms import PermissionForm, QuestionForm, form_of
 from .qt_binding import QtCore, QtWidgets, check_application, is_valid
 from .qt_views import DiffView, QuestionColumn, QuestionView, paragraph, title_label
@@ -65,7 +65,7 @@ class RequestDialog(QtWidgets.QDialog):  # type: ignore[misc]
         self.destroyed.connect(lambda *_: refuse())
 
     @classmethod
-    def handler(cls, parent: Any = None) -> Callable[[Any], object]:
+    def handler(cls, parent: Any = None) -> Callable[[Any], PermissionAnswer]:
         """
         A handler of ``on_permission`` and ``on_question`` that shows such a dialog.
 
@@ -74,7 +74,7 @@ class RequestDialog(QtWidgets.QDialog):  # type: ignore[misc]
         check_application(f"{cls.__name__}.handler()", widgets=True)
         window = None if parent is None else weakref.ref(parent)
 
-        def ask(request: Any) -> object:
+        def ask(request: Any) -> PermissionAnswer:
             owner = None if window is None else window()
             if window is not None and (owner is None or not is_valid(owner)):
                 return False  # the window is gone, and nobody can be asked

@@ -38,6 +38,14 @@ from claude_sync.testing.model import LoopbackModel
 
 BUNDLED = "bundled"
 VERSIONS = ("1.0.128", "2.0.30", "2.1.29")
+# What is about windows, commands and files of ours, whatever CLI there is, is tested with the
+# oldest and the newest; what is about CLIs, with each.
+OLDEST_AND_NEWEST = (
+    *("test_real_batches", "test_real_bridge", "test_real_bridge_client", "test_real_chat"),
+    *("test_real_closing", "test_real_commands", "test_real_export", "test_real_notebook"),
+    *("test_real_qt", "test_real_recording", "test_real_replay", "test_real_retries"),
+    *("test_real_timeline", "test_real_tk"),
+)
 # Longer than any of them needs on a loaded machine; only failures ever wait for it.
 START_TIMEOUT = 90.0
 
@@ -109,6 +117,8 @@ def pytest_generate_tests(metafunc):
         versions = ["2.1.29", BUNDLED]
     elif "formless_cli" in metafunc.fixturenames:
         versions = ["1.0.128", "2.0.30"]
+    elif metafunc.module.__name__.rpartition(".")[2] in OLDEST_AND_NEWEST:
+        versions = [VERSIONS[0], BUNDLED]
     else:
         versions = [*VERSIONS, BUNDLED]
     wanted = os.environ.get("CLAUDE_SYNC_TEST_VERSIONS")

@@ -1,0 +1,100 @@
+"""The wheel and the source distribution contain what they should, and nothing else."""
+
+from __future__ import annotations
+
+import email
+import importlib.util
+import re
+import subprocess
+import sys
+
+from missing_tools import unavailable
+
+import claude_sync
+
+# For work in a checkout: nothing that a distribution needs.
+CHECKOUT_ONLY = re.compile(r"\.ci/\w+|\.gitignore|\.ruff\.toml")
+# What setuptools adds to a source distribution.
+ADDED_TO_SDIST = re.compile(r"PKG-INFO|setup\.cfg|claude_sync\.egg-info/[\w.-]+")
+DIST_INFO = f"claude_sync-{claude_sync.__version__}.dist-info"
+IN_DIST_INFO = {
+    *("METADATA", "RECORD", "WHEEL", "entry_points.txt", "top_level.txt"),
+    "licenses/LICENSE",
+}
+
+
+def library(sources):
+    """Those of the sources that a program needs."""
+    return {
+        name: content
+        for name, content in sources.items()
+        if name.startswith("claude_sync/") or name == "_claude_sync_pytest.py"
+    }
+
+
+def metadata_of(wheel):
+    """What is told about the wheel."""
+    return email.message_from_bytes(wheel[f"{DIST_INFO}/METADATA"])
+
+
+def test_the_wheel_has_the_library_and_nothing_else(wheel, sources):
+    """Every file of the library, as it is here, and what pip needs; not one more."""
+    wanted = set(library(sources)) | {f"{DIST_INFO}/{name}" for name in IN_DIST_INFO}
+    assert set(wheel) == wanted
+    changed = {name for name, content in library(sources).items() if wheel[name] != content}
+    assert not changed
+
+
+def test_the_library_is_python_and_a_mark(sources):
+    """No data files: they would need a line in setup.cfg, and a way to be found."""
+    other = {name for name in library(sources) if not name.endswith(".py")}
+    assert other == {"claude_sync/py.typed"}
+
+
+def test_the_source_distribution_has_what_its_tests_need(sdist, sources):
+    """Every file of the project, as it is here, but for those of a checkout; not one more."""
+    added = {name for name in sdist if ADDED_TO_SDIST.fullmatch(name)} - set(sources)
+    assert {"PKG-INFO", "claude_sync.egg-info/PKG-INFO"} <= added
+    wanted = {name for name in sources if not CHECKOUT_ONLY.fullmatch(name)}
+    assert set(sdist) - added == wanted
+    changed = {name for name in set(sdist) - added if sdist[name] != sources[name]}
+    # setuptools writes this one anew, with what tells the build its tag.
+    assert changed <= {"setup.cfg"}
+
+
+def test_the_source_distribution_can_be_read_about(sdist):
+    """What it is, what is new and what is allowed are the first things people look for."""
+    assert {"README.rst", "CHANGES.rst", "LICENSE", "setup.py", "setup.cfg"} <= set(sdist)
+
+
+def test_the_wheel_says_what_it_needs_and_gives(wheel):
+    """Two dependencies, the command, the fixtures, Python from 3.9 on."""
+    about = metadata_of(wheel)
+    needed = [each for each in about.get_all("Requires-Dist") if "extra ==" not in each]
+    assert sorted(re.split(r"[^\w-]", each)[0] for each in needed) == ["typing-extensions", "ujson"]
+    assert about["Requires-Python"] == ">=3.9"
+    assert about["Version"] == claude_sync.__version__
+    given = wheel[f"{DIST_INFO}/entry_points.txt"].decode()
+    assert "claude-sync = claude_sync.cli:main" in given
+    assert "_claude_sync_pytest = _claude_sync_pytest" in given
+    assert wheel[f"{DIST_INFO}/top_level.txt"].split() == [b"_claude_sync_pytest", b"claude_sync"]
+
+
+def test_the_wheel_is_for_every_machine(wheel, wheel_path):
+    """One wheel: nothing in it is compiled."""
+    assert wheel_path.name.endswith("-py3-none-any.whl")
+    assert b"Root-Is-Purelib: true" in wheel[f"{DIST_INFO}/WHEEL"]
+
+
+def test_the_index_would_show_the_readme(wheel_path, sdist_path):
+    """twine has no complaint, and not a warning either, about both."""
+    if importlib.util.find_spec("twine") is None:
+        unavailable("this needs twine, which is in claude-sync[dev]")
+    done = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", str(wheel_path), str(sdist_path)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("PASSED") == 2

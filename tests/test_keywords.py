@@ -1,0 +1,81 @@
+"""What checkers are told about keyword arguments is what these really are."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import claude_sync
+from claude_sync import client, keywords
+from claude_sync.runtime.handlers import KINDS
+
+# Those that map() names itself; its others are passed on.
+OF_THE_BATCH = {"returns", "budget_usd", "retries"}
+
+
+def told(kind):
+    """The names that a class of keywords has, with their types as they are written."""
+    return {name: hint.__forward_arg__ for name, hint in kind.__annotations__.items()}
+
+
+def parameters(function):
+    """The parameters of a function that are given by name alone, with their types."""
+    return {
+        name: parameter.annotation
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+
+
+def test_every_option_is_told_with_its_type():
+    """None is missing, none is too many, and all are of the types that Options has."""
+    assert told(keywords.OptionKeywords) == claude_sync.Options.__annotations__
+
+
+def test_every_handler_is_told():
+    """A client takes each kind of handler by name; hooks need an event, and are not there."""
+    assert set(told(keywords.Handlers)) == {f"on_{kind}" for kind in KINDS}
+
+
+def test_a_handler_by_name_gets_what_the_method_says():
+    """The argument of ``on_text=`` is that of the handlers of ``client.on_text``, and so on."""
+    for name, hint in told(keywords.Handlers).items():
+        given = hint.partition("Callable[[")[2].partition("]")[0]
+        signature = inspect.signature(getattr(claude_sync.Client, name))
+        if name not in ("on_text", "on_thinking"):  # which are overloaded
+            assert f"Callable[[{given}]," in signature.parameters["handler"].annotation, name
+
+
+def test_a_client_takes_options_and_handlers():
+    """And nothing else."""
+    options, handlers = told(keywords.OptionKeywords), told(keywords.Handlers)
+    assert told(keywords.ClientKeywords) == {**options, **handlers}
+
+
+def test_a_single_question_takes_what_questions_take():
+    """ask() takes what a client takes, and what its ask() takes, with the same types."""
+    more = parameters(claude_sync.Client.ask)
+    assert set(more) == {*client.ASK_OPTIONS, "returns"}
+    assert told(keywords.AskKeywords) == {**told(keywords.ClientKeywords), **more}
+
+
+def test_a_batch_passes_on_what_it_does_not_name():
+    """No keyword of map() is there twice, which a checker would not accept."""
+    passed_on = told(keywords.BatchKeywords)
+    named = set(parameters(claude_sync.map))
+    assert set(told(keywords.ClientKeywords)) - set(passed_on) == OF_THE_BATCH
+    assert named & set(passed_on) == set()
+    assert named >= OF_THE_BATCH
+
+
+@pytest.mark.parametrize("use", ["claude_sync.Client()", "claude_sync.Options().replace(name='a')"])
+def test_a_program_that_runs_does_not_load_it(use):
+    """It is for checkers, and costs a program nothing."""
+    code = f"import claude_sync, sys; {use}; print('claude_sync.keywords' in sys.modules)"
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout == "False\n"

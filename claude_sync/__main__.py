@@ -2,7 +2,10 @@
 
 import sys
 
-from .cli import main
+try:
+    from .cli import main
+except KeyboardInterrupt:  # it takes a moment to load
+    sys.exit(130)
 
 if __name__ == "__main__":
     sys.exit(main())

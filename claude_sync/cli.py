@@ -11,6 +11,8 @@ The commands are in ``claude_sync/commands``. Decisions taken here and nowhere e
   never tracebacks.
 * Each kind of failure has an exit code of its own, listed in ``--help``.
 * Every command takes ``--offline``; those that start no CLI have nothing to do for it.
+* Who ends the process, or closes its terminal, ends the turn as well. A CLI whose client is
+  gone would go on with it, tools and all.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ import argparse
 import importlib
 import logging
 import os
+import signal
 import sys
+import threading
 from typing import Any, Dict, Optional, Sequence, Tuple
 
 from ._version import __version__
@@ -30,8 +34,10 @@ from .commands.common import (
     cli_of,
     complain,
     exit_code_of,
+    fill_streams,
+    harmless,
 )
-from .errors import ClaudeError
+from .errors import ClaudeError, TurnInterrupted
 
 __all__ = ["OFFLINE", "main"]
 
@@ -72,25 +78,75 @@ WITH_ACTIONS = ("sessions",)
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run the command in *argv*, by default that of the process; its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character must not end the answer.
+    fill_streams()
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        # A terminal of another encoding must not end the conversation.
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
-    logging.basicConfig(format="claude-sync: %(message)s", level=logging.WARNING)
-    arguments = parsed(list(sys.argv[1:] if argv is None else argv))
+            stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "replace")
+    tell_warnings()
     try:
+        arguments = parsed(list(sys.argv[1:] if argv is None else argv))
+        end_at_signals(arguments.command)
         code = run(arguments)
         sys.stdout.flush()
         return code
+    except TurnInterrupted:  # by Ctrl-C at a question: whoever pressed it knows
+        return INTERRUPTED
     except ClaudeError as error:
         complain(str(error))
         return exit_code_of(error)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the answer has left. Python would complain when it flushes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read the answer has left
         return FAILED
+    except OSError as error:
+        where = error.filename or "the output could not be written"
+        complain(f"{where}: {error.strerror or error}. Check where it is to go to.")
+        return FAILED
+    finally:
+        give_up_full_streams()
+
+
+def tell_warnings() -> None:
+    """What the library logs goes to stderr; what is the CLI's in it is nothing to be obeyed."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(Harmless("claude-sync: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+
+
+class Harmless(logging.Formatter):
+    """Lines that a terminal only shows."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The lines of *record*."""
+        return harmless(super().format(record))
+
+
+def end_at_signals(command: str) -> None:
+    """Leave the command as after an error where a signal, or a closed terminal, ends it."""
+    if command == "bridge" or threading.current_thread() is not threading.main_thread():
+        return  # the bridge has its own; and only the main thread may
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # Not where somebody wants it to be ignored: nohup.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, leave)
+
+
+def leave(number: int, _frame: object) -> None:
+    """A signal came: everything that is open is closed on the way out."""
+    raise SystemExit(128 + number)
+
+
+def give_up_full_streams() -> None:
+    """What cannot be written was complained about; Python would do it again at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, stream.fileno())
+            os.close(nothing)
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:

@@ -17,6 +17,7 @@ Decisions taken here and nowhere else:
 
 from __future__ import annotations
 
+import binascii
 import dataclasses
 import difflib
 import re
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["Chat", "Picture", "Step", "Writer"]
 
 ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+# What browsers show as an image, and what cannot hold a script. SVG can.
+SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
+BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 # Comparing line by line takes time; what is longer is shown as one text for another.
 MOST_COMPARED = 5000
@@ -52,6 +56,16 @@ class Picture:
     media_type: str = ""
     data: str = dataclasses.field(default="", repr=False)
     url: Optional[str] = None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it can stand in a document, as an image that a browser shows."""
+        if self.media_type not in SHOWN or BASE64.fullmatch(self.data) is None:
+            return False
+        try:
+            return bool(binascii.a2b_base64(self.data))
+        except ValueError:
+            return False
 
 
 @dataclasses.dataclass

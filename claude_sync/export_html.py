@@ -9,8 +9,6 @@ theirs through. Colours follow the reader's scheme, light or dark.
 
 from __future__ import annotations
 
-import binascii
-import re
 from typing import List
 
 from .export_chats import Chat, Picture, Step
@@ -21,9 +19,6 @@ from .notebook.rendering import summary_of
 __all__ = ["html_of"]
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
-# What browsers show as an image, and what cannot hold a script. SVG can.
-SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
-BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 MARKS = {"done": "✓", "failed": "✗", "unfinished": "…"}
 
 STYLE = """
@@ -171,20 +166,10 @@ def pictures_html(step: Step) -> str:
 
 def picture_html(picture: Picture) -> str:
     """An image inside of the page; of one that is elsewhere, the address, which is not loaded."""
-    if picture.data and picture.media_type in SHOWN and is_base64(picture.data):
+    if picture.is_shown:
         data = "".join(picture.data.split())
         return f'<p><img alt="image" src="data:{picture.media_type};base64,{data}"></p>'
     address = safe_link(picture.url) if picture.url else None
     if address is not None:
         return f'<p><a href="{address}" rel="noopener noreferrer">an image</a></p>'
     return '<p class="note">an image that cannot be shown</p>'
-
-
-def is_base64(data: str) -> bool:
-    """Whether it can stand in an attribute, and is an image at all."""
-    if BASE64.fullmatch(data) is None:
-        return False
-    try:
-        return bool(binascii.a2b_base64(data))
-    except ValueError:
-        return False

@@ -1,35 +1,31 @@
 """
 An exported conversation as Markdown.
 
-What people and models wrote is Markdown already and stays as it is, except that its
-headings are put below ours; what tools said is code that it cannot leave.
+What people and models wrote is Markdown already and stays so, within its bounds (see
+``export_prose``); what tools said is code that it cannot leave.
 """
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timezone
 from typing import List, Optional
 
 from .displays import code, fenced
 from .export_chats import Chat, Step
+from .export_prose import tamed, tamed_words
 from .notebook.rendering import COUNTED
 
 __all__ = ["facts_of", "input_text", "markdown_of", "shortened"]
 
 # What is longer is in the JSON; a page of this would not be read.
 LONGEST_TEXT = 100_000
-# Ours are of the first two levels.
-DEEPER = "##"
-HEADING = re.compile(r"^(#{1,4})(?=\s)")
-FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 MARKS = {"done": "✓", "failed": "✗", "unfinished": "…"}
 
 
 def markdown_of(chat: Chat) -> str:
     """The whole document."""
-    lines = [f"# {' '.join(chat.title.split())}", ""]
-    facts = facts_of(chat)
+    lines = [f"# {tamed_words(chat.title)}", ""]
+    facts = [tamed_words(fact) for fact in facts_of(chat)]
     if facts:
         lines += [" · ".join(facts), ""]
     for step in chat.steps:
@@ -43,15 +39,15 @@ def lines_of(step: Step) -> List[str]:
     """One step, with an empty line at its end."""
     if step.kind in ("user", "claude"):
         head = "## You" if step.kind == "user" else "## Claude"
-        body = lowered(shortened(step.text))
+        body = tamed(shortened(step.text))
         return [head, "", *([body, ""] if body else []), *pictures_of(step)]
     if step.kind == "tool":
         return tool_lines(step)
     if step.kind in ("thinking", "summary"):
         words = "thought" if step.kind == "thinking" else "summary of what was before"
-        return [f"*{words}:*", "", quoted(shortened(step.text)), ""]
+        return [f"*{words}:*", "", quoted(tamed(shortened(step.text))), ""]
     if step.kind == "note":
-        return [quoted(shortened(step.text)), ""]
+        return [quoted(tamed(shortened(step.text))), ""]
     return end_lines(step)
 
 
@@ -77,7 +73,7 @@ def end_lines(step: Step) -> List[str]:
     """The end of a turn; nothing where there is nothing to say about it."""
     lines: List[str] = []
     if step.text:
-        lines += [quoted(shortened(step.text)), ""]
+        lines += [quoted(tamed(shortened(step.text))), ""]
     facts = ["failed"] if step.state == "failed" else []
     if step.cost_usd:
         facts.append(f"${step.cost_usd:.4f}")
@@ -88,7 +84,7 @@ def pictures_of(step: Step) -> List[str]:
     """The images of a step, inside of the document."""
     lines: List[str] = []
     for picture in step.pictures:
-        if picture.data:
+        if picture.is_shown:
             data = "".join(picture.data.split())
             lines += [f"![image](data:{picture.media_type};base64,{data})", ""]
         else:
@@ -130,24 +126,6 @@ def day(seconds: float) -> str:
     except (OverflowError, OSError, ValueError):
         return ""
     return f"{when:%Y-%m-%d %H:%M} UTC"
-
-
-def lowered(text: str) -> str:
-    """A text whose headings are below those of the document; code in it stays as it is."""
-    lines: List[str] = []
-    fence = ""
-    for line in text.split("\n"):
-        found = FENCE.match(line)
-        if found and not fence:
-            fence = found.group(1)
-        elif found and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
-            fence = ""
-        elif not fence:
-            line = HEADING.sub(DEEPER + r"\1", line)
-        lines.append(line)
-    if fence:
-        lines.append(fence)  # what follows is ours
-    return "\n".join(lines)
 
 
 def quoted(text: str) -> str:

@@ -126,6 +126,11 @@ def of_session(session: Any, cwd: Any, config_dir: Any) -> Chat:
     from .sessions import list_sessions, read_session
 
     messages = read_session(session, cwd, subagents=True, config_dir=config_dir)
+    if not messages and isinstance(session, Path):
+        raise UsageError(
+            f"there is no conversation in {os.fspath(session)!r}. Name a recording, or the file "
+            "of a session."
+        )
     writer = Writer("session")
     clock = Clock()
     usage = Usage()

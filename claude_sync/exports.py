@@ -13,8 +13,11 @@ Nothing that the model, a tool or a file said runs in it, or leads anywhere but 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
+import threading
 from pathlib import Path
 from typing import Any, Dict, Optional, Union
 
@@ -55,6 +58,8 @@ def export(
 
     """
     chosen = format_of(path, format)
+    if path is not None:
+        spare_source(source, path)
     from .export_sources import chat_of
 
     chat = chat_of(source, cwd, config_dir)
@@ -67,12 +72,43 @@ def export(
     # Half a pair of a letter, which JSON can hold, is none that a file can.
     data = text.encode("utf-8", "replace")
     try:
-        target.write_bytes(data)
+        write_whole(target, data)
     except OSError as error:
         raise UsageError(
             f"{os.fspath(path)!r} cannot be written: {error.strerror}. Name another file."
         ) from error
     return target
+
+
+def spare_source(source: Any, path: Any) -> None:
+    """Refuse to write over what is exported, of which there may be no other copy."""
+    file = source if isinstance(source, (str, os.PathLike)) else getattr(source, "path", None)
+    try:
+        is_same = file is not None and os.path.samefile(file, path)
+    except (OSError, TypeError, ValueError):  # one of them is no file
+        return
+    if is_same:
+        raise UsageError(
+            f"{os.fspath(path)!r} is what is exported, and would be lost. Name another file."
+        )
+
+
+def write_whole(target: Path, data: bytes) -> None:
+    """Write a file so that a failure leaves what was there; devices are written to."""
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    file = Path(os.path.realpath(target))
+    part = file.with_name(f".claude-sync-{os.getpid()}-{threading.get_ident()}")
+    try:
+        part.write_bytes(data)
+        if file.exists():
+            shutil.copymode(file, part)
+        os.replace(part, file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
 
 
 def format_of(path: Any, format: Optional[str]) -> str:

@@ -8,6 +8,7 @@ itself.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 import threading
@@ -39,6 +40,8 @@ HELP = (
 # What is longer fills the screen, and hides what was said before.
 LONGEST_LINE = 1000
 MOST_RULES = 20
+# Their previews are diffs.
+CHANGES = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 REFUSAL = re.compile(r"(?:no|n)(?:[\s,:;.]+(.*))?", re.IGNORECASE | re.DOTALL)
 
 
@@ -79,8 +82,9 @@ def reply_to(request: PermissionRequest) -> Optional[str]:
     if request.cancelled.is_set():
         return None
     say("\n" + on_one_line(request.title or f"Claude wants to use {request.tool}") + "\n")
-    say(indented(request.preview()))
+    say(indented(request.preview(), request.tool in CHANGES))
     say(always_means(request))
+    forget_typed()
     while True:
         reply = read("Allow it? [y]es / [n]o / [a]lways / n with a reason / ? ")
         if request.cancelled.is_set():
@@ -131,24 +135,29 @@ def always_means(request: PermissionRequest) -> str:
 
 
 def ask_questions(request: PermissionRequest) -> Optional[Decision]:
+    """Let the person choose among the options of Claude's questions; None if nobody can."""
+    try:
+        return put_questions(request)
+    except CannotAsk:
+        return None
+
+
+def put_questions(request: PermissionRequest) -> Optional[Decision]:
     """Let the person choose among the options of Claude's questions."""
     questions = well_formed(request.raw_input)
     if questions is None:
         return None
     answers: Dict[str, Union[str, List[str]]] = {}
-    try:
-        with ONE_QUESTION:
-            check_terminal()
-            for question in questions:
-                chosen = None if request.cancelled.is_set() else choice(question)
-                if request.cancelled.is_set():
-                    say("The question was withdrawn meanwhile.\n")
-                    return None
-                if chosen is None:
-                    break
-                answers[question["question"]] = chosen
-    except CannotAsk:
-        return None
+    with ONE_QUESTION:
+        check_terminal()
+        for question in questions:
+            chosen = None if request.cancelled.is_set() else choice(question)
+            if request.cancelled.is_set():
+                say("The question was withdrawn meanwhile.\n")
+                return None
+            if chosen is None:
+                break
+            answers[question["question"]] = chosen
     if len(answers) < len(questions):
         return request.deny("The user does not want to answer this. Decide yourself, and go on.")
     return request.answer(answers)
@@ -184,6 +193,7 @@ def choice(question: Dict[str, Any]) -> Optional[Union[str, List[str]]]:
         )
         say("\n")
     wanted = "Numbers, with commas between" if several else "Number"
+    forget_typed()
     while True:
         reply = read(f"{wanted} (n for no answer): ")
         if reply.lower() in ("n", "no"):
@@ -194,6 +204,18 @@ def choice(question: Dict[str, Any]) -> Optional[Union[str, List[str]]]:
             chosen = list(dict.fromkeys(known[each] for each in numbers))
             return chosen if several else chosen[0]
         say(f"That was not understood; the numbers go from 1 to {len(labels)}.\n")
+
+
+def forget_typed() -> None:
+    """
+    Throw away what was typed before the question was there to be read.
+
+    A second ``y`` after the first must not allow what nobody has seen.
+    """
+    with contextlib.suppress(Exception):  # no terminal of this kind: nothing to throw away
+        import termios
+
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def check_terminal() -> None:
@@ -247,6 +269,18 @@ def on_one_line(text: str) -> str:
     return short if len(short) <= LONGEST_LINE else short[:LONGEST_LINE] + " ..."
 
 
-def indented(text: str) -> str:
+def indented(text: str, is_diff: bool = False) -> str:
     """A text of others, marked as such line by line, so that it cannot look like ours."""
-    return "".join(f"  | {line}\n" for line in visible(text).split("\n"))
+    lines = visible(text).split("\n")
+    if is_diff:
+        lines = coloured(lines)
+    return "".join(f"  | {line}\n" for line in lines)
+
+
+def coloured(lines: List[str]) -> List[str]:
+    """The lines of a diff, in colours where the terminal has them."""
+    from .commands.painting import palette
+
+    styles = palette()
+    kinds = {"+": "added", "-": "removed", "@": "faint"}
+    return [styles.paint(kinds.get(line[:1], ""), line) for line in lines]

@@ -14,7 +14,7 @@ import os
 import sys
 from typing import Any, Optional, Sequence, Tuple
 
-from ..commands.common import seconds
+from ..commands.common import fill_streams, seconds
 from ..errors import ClaudeError
 from .envelope import DEFAULT_CALLBACK_TIMEOUT, DEFAULT_MAX_SESSIONS
 
@@ -78,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run the backend with *argv*, by default that of the process; its exit code."""
+    fill_streams()
     parser = argparse.ArgumentParser(
         prog="python -m claude_sync.bridge",
         description=DESCRIPTION,

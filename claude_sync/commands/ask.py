@@ -196,7 +196,8 @@ def somebody_writes() -> bool:
         return False
     if stat.S_ISREG(mode):
         return True
-    if not stat.S_ISFIFO(mode):
+    # Some who start programs, Node and sshd among them, give them sockets for pipes.
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         return False
     if os.name == "nt":
         return True  # there is no way to look without taking

@@ -31,9 +31,9 @@ def person(clear: Callable[[], None]) -> Callable[[PermissionRequest], Optional[
 
 def ask_person(request: PermissionRequest) -> Optional[Decision]:
     """Show what is wanted and let the person decide."""
-    if request.tool == "AskUserQuestion":
-        return terminal.ask_questions(request)
     try:
+        if request.tool == "AskUserQuestion":
+            return terminal.put_questions(request)
         with terminal.ONE_QUESTION:
             reply = terminal.reply_to(request)
     except terminal.CannotAsk as problem:

@@ -33,7 +33,8 @@ permission is asked for, with a preview of what would happen.
 
 EPILOG = """\
 what can be typed:
-  any words       a question; a line that ends with a backslash goes on in the next one
+  any words       a question; a line that ends with a backslash goes on in the next one,
+                  and what is pasted is one question, however many lines it has
   /NAME ...       a command of the CLI, such as /compact or /cost; TAB completes it
   !COMMAND        a command of the shell; Claude does not get to see it
   /help, /exit    this list; leave

@@ -13,7 +13,9 @@ Decisions taken here and nowhere else:
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
@@ -44,6 +46,9 @@ __all__ = [
     "client_options",
     "complain",
     "exit_code_of",
+    "fill_streams",
+    "harmless",
+    "here",
     "on_terminal",
     "schema_in",
     "seconds",
@@ -60,8 +65,11 @@ exit codes:
   2    the command line was wrong
   3    the CLI was not found, did not start, or is not logged in
   4    no answer within --timeout
-  130  interrupted by Ctrl-C
+  130  interrupted by Ctrl-C; 143 and 129 by a signal, or the end of the terminal
 """
+
+# Of the characters of an id, all of them.
+LONG_ID = 36
 
 Policy = Callable[["PermissionRequest"], "Optional[Decision]"]
 
@@ -79,12 +87,48 @@ def exit_code_of(error: ClaudeError) -> int:
 
 def complain(text: str) -> None:
     """Say something on stderr; what is the CLI's in it is nothing that a terminal would obey."""
-    if not text.isprintable():
-        from .painting import safe
+    with contextlib.suppress(OSError):  # nobody can be told that
+        sys.stderr.write(f"claude-sync: {harmless(text)}\n")
+        sys.stderr.flush()
 
-        text = safe(text)
-    sys.stderr.write(f"claude-sync: {text}\n")
-    sys.stderr.flush()
+
+def harmless(text: str) -> str:
+    """A text whose control characters are spelled out; line ends stay."""
+    if text.isprintable():
+        return text
+    from .painting import safe
+
+    return safe(text)
+
+
+def fill_streams() -> None:
+    """
+    Put something in the place of each standard stream that was closed at the start.
+
+    Otherwise the next file that is opened gets its number, and what is written there. What is
+    read is at its end, what is said on stderr is lost, and who writes to stdout gets an error.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            flags = os.O_WRONLY if name == "stderr" else os.O_RDONLY
+            opened = os.open(os.devnull, flags)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (it stays)
+            setattr(sys, name, stream)
+
+
+def here() -> str:
+    """The folder this runs in."""
+    try:
+        return os.getcwd()
+    except OSError:
+        raise UsageError("this folder is gone. Go to another one, and try again.") from None
 
 
 def on_terminal() -> bool:
@@ -103,7 +147,9 @@ def add_client_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", help="alias (sonnet) or full name of the model")
     parser.add_argument("--cwd", metavar="FOLDER", help="the folder Claude works in")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--resume", metavar="ID", help="go on with this conversation")
+    which.add_argument(
+        "--resume", metavar="ID", help="go on with this conversation: its id or its beginning; last"
+    )
     which.add_argument(
         "--continue",
         dest="go_on",
@@ -140,7 +186,7 @@ def client_options(
         "cli": cli_of(arguments),
         "cwd": arguments.cwd,
         "model": arguments.model,
-        "resume": arguments.resume,
+        "resume": resumed(arguments.resume, arguments.cwd),
         "continue_conversation": arguments.go_on,
         "permissions": policy_of(arguments, clear),
         "record": arguments.record,
@@ -148,6 +194,17 @@ def client_options(
     if arguments.deny:
         options["disallowed_tools"] = list(arguments.deny)
     return options
+
+
+def resumed(name: Optional[str], cwd: Optional[str]) -> Optional[str]:
+    """The id of the conversation that is gone on with; the CLI decides about other words."""
+    if name is None or len(name) == LONG_ID:
+        return name
+    from .sessions import LAST, is_beginning, session_named
+
+    if name != LAST and not is_beginning(name):
+        return name  # new CLIs know titles
+    return session_named(name, cwd).session_id
 
 
 def policy_of(arguments: argparse.Namespace, clear: Callable[[], None]) -> Policy:
@@ -217,6 +274,8 @@ def schema_in(path: str) -> Dict[str, Any]:
             schema = json.load(file)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}. Check its name.") from None
+    except RecursionError:
+        raise UsageError(f"{path} is nested too deeply. Write a JSON Schema.") from None
     except ValueError as error:
         raise UsageError(f"{path} is no JSON: {error}. Write a JSON Schema.") from None
     if not isinstance(schema, dict):

@@ -36,6 +36,7 @@ MOST_ROWS = 400
 LONGEST_LINE = 20_000
 
 ZERO_WIDTH_JOINER = "\u200d"  # emoji are made with it, and it moves nothing
+EMOJI_STYLE = "\ufe0f"  # makes a narrow sign an emoji, which is wide
 
 
 class Palette(dict):  # type: ignore[type-arg]
@@ -101,8 +102,10 @@ OWN = re.compile(r"\x1b\[[0-9;]*m")
 
 def width_of(character: str) -> int:
     """0, 1 or 2 columns."""
-    if unicodedata.combining(character) or character == ZERO_WIDTH_JOINER:
+    if character == ZERO_WIDTH_JOINER:
         return 0
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return int(character == EMOJI_STYLE)
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
@@ -119,8 +122,8 @@ class Painter:
     ) -> None:
         self._write = write
         self.styles = palette() if styles is None else styles
-        terminal = shutil.get_terminal_size().columns if width is None else width
-        self._width = max(NARROWEST, min(terminal, WIDEST))
+        self._given = width
+        self._width = self._measured()
         # Where the cursor is, and how far further lines of a paragraph begin.
         self.column = 0
         self._indent = 0
@@ -132,6 +135,11 @@ class Painter:
         self._word = self._blank = self._last = ""
         self._style = ""
         self._return = False
+
+    def _measured(self) -> int:
+        """How wide lines may be; the terminal may be another one than it was."""
+        terminal = shutil.get_terminal_size().columns if self._given is None else self._given
+        return max(NARROWEST, min(terminal, WIDEST))
 
     def feed(self, text: str) -> None:
         """The next piece."""
@@ -197,6 +205,7 @@ class Painter:
 
     def _begin_line(self) -> None:
         """The marks at its beginning."""
+        self._width = self._measured()
         line = self._held
         if self._kind != "row":
             self._end_table()

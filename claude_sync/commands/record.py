@@ -45,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Do what *arguments* say; the exit code."""
     if arguments.record is not None:
         raise UsageError("record has its FILE already. Leave --record out.")
+    if not arguments.prompt:
+        refuse_what_only_a_question_has(arguments)
     folder = os.path.dirname(os.path.abspath(arguments.file))
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {folder} for the recording. Make it first.")
@@ -56,3 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
     code = run_command(arguments)
     complain(f"recorded: {arguments.file}")
     return code
+
+
+def refuse_what_only_a_question_has(arguments: argparse.Namespace) -> None:
+    """Rather than to leave it out in silence."""
+    for name in ("attach", "returns", "timeout", "json", "cost"):
+        if getattr(arguments, name):
+            raise UsageError(f"--{name} is for a question, and there is none. Add one after FILE.")

@@ -7,7 +7,6 @@ It is read, not run: no tool is used, nothing is asked, and a recording of any C
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import threading
 from typing import Any, List, Mapping, Optional, Set
@@ -67,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..testing.recording import lives_of
 
     lives = lives_of(arguments.file)
-    screen = Screen(tools=True, cwd=os.getcwd())
+    screen = Screen(tools=True)
     chosen = arguments.speed
     if chosen is None:
         chosen = 1.0 if screen.on_terminal else 0.0

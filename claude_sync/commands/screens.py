@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Set, Tuple
 
 from ..client import stop_own_turn
 from ..errors import AskTimeout
+from .common import here
 from .painting import PLAIN, Painter, columns, palette, safe
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Screen:
 
     def __init__(self, tools: bool = False, cwd: Optional[str] = None) -> None:
         self._out = sys.stdout
-        self._folder = os.path.abspath(cwd or os.getcwd())
+        self._folder = os.path.abspath(cwd or here())
         self.on_terminal = is_terminal(sys.stdout)
         self.styles = palette(sys.stdout) if self.on_terminal else PLAIN
         self._tools = tools and self.on_terminal
@@ -281,4 +282,5 @@ def tool_line(name: str, given: Any, folder: str = "") -> str:
     from ..notebook.rendering import summary_of
 
     name, about = summary_of(name, given if isinstance(given, dict) else {}, folder)
-    return safe(f"{name} {about}".rstrip())
+    # Neither of them can begin a line of its own.
+    return safe(" ".join(f"{name} {about}".split()))

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
+import re
 import shutil
 import sys
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, List, Optional
 
 from ..errors import UsageError
-from .common import OK, complain, on_terminal
+from .common import OK, complain, here, on_terminal
 from .painting import Painter, columns, palette, safe
 from .screens import is_terminal
 
 if TYPE_CHECKING:
+    from ..export_chats import Step
     from ..session_info import SessionInfo
 
-__all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run", "session_named"]
+__all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "is_beginning", "run", "session_named"]
 
 DESCRIPTION = """\
 The conversations that the CLI has saved: list, show, rename, delete and restore them. No CLI
@@ -36,7 +38,7 @@ examples:
   claude-sync sessions show last
   claude-sync sessions rename 1b4e28ba "The parser"
   claude-sync sessions delete 1b4e28ba
-  claude-sync chat --resume 1b4e28ba-2fa1-11d2-883f-0016d3cca427
+  claude-sync chat --resume 1b4e28ba
 
 ID is an id, or the beginning of one, or "last" for the newest of this folder.
 
@@ -49,6 +51,7 @@ exit codes:
 
 LAST = "last"
 SHORTEST = 4
+BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},}}", re.IGNORECASE)
 # So many are named where a word means several.
 MOST_NAMED = 5
 NO = 1
@@ -81,7 +84,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_folder(parser: argparse.ArgumentParser) -> None:
     """Which folder's sessions are meant."""
-    parser.add_argument("--cwd", metavar="FOLDER", help="where they were held (default: here)")
+    parser.add_argument(
+        "--cwd", metavar="FOLDER", help="where it was held (default: here; of an id, anywhere)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -95,7 +100,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 
     if arguments.all and arguments.cwd:
         raise UsageError("--all is every folder, and --cwd is one. Use one of them.")
-    folder = None if arguments.all else arguments.cwd or os.getcwd()
+    folder = None if arguments.all else arguments.cwd or here()
     found = list_sessions(folder)
     if arguments.json:
         for info in found:
@@ -155,16 +160,25 @@ def cut(text: str, room: int) -> str:
 
 def run_show(arguments: argparse.Namespace) -> int:
     """``show``: painted on a terminal, Markdown into a pipe."""
-    from ..exports import export
+    from ..export_sources import chat_of
+    from ..exports import written
 
-    text = str(export(session_named(arguments.session, arguments.cwd), format="md"))
+    chat = chat_of(session_named(arguments.session, arguments.cwd))
     if is_terminal(sys.stdout):
+        leave_pictures_out(chat.steps)
         painter = Painter(sys.stdout.write)
-        painter.feed(text)
+        painter.feed(written(chat, "md"))
         painter.end()
     else:
-        sys.stdout.write(text)
+        sys.stdout.write(written(chat, "md"))
     return OK
+
+
+def leave_pictures_out(steps: List[Step]) -> None:
+    """Pictures are told of: on a terminal they would be pages of letters."""
+    for step in steps:
+        step.pictures = tuple(replace(picture, data="") for picture in step.pictures)
+        leave_pictures_out(step.steps)
 
 
 def run_rename(arguments: argparse.Namespace) -> int:
@@ -181,7 +195,8 @@ def run_delete(arguments: argparse.Namespace) -> int:
     """``delete``."""
     from ..sessions import delete_session
 
-    found = [session_named(name, arguments.cwd) for name in arguments.sessions]
+    named = [session_named(name, arguments.cwd) for name in arguments.sessions]
+    found = list({info.path: info for info in named}.values())  # one may be named twice
     if arguments.for_good and not arguments.yes and not confirmed(found):
         return NO
     for info in found:
@@ -228,7 +243,7 @@ def session_named(name: str, cwd: Optional[str] = None) -> SessionInfo:
     from ..sessions import list_sessions
 
     if name == LAST:
-        of_folder = list_sessions(cwd or os.getcwd())
+        of_folder = list_sessions(cwd or here())
         if not of_folder:
             raise UsageError(
                 "this folder has no saved conversation. claude-sync sessions list --all shows "
@@ -245,6 +260,11 @@ def session_named(name: str, cwd: Optional[str] = None) -> SessionInfo:
         names = ", ".join(info.session_id for info in found[:MOST_NAMED])
         raise UsageError(f"{name!r} is the beginning of several: {names}. Give more of it.")
     return found[0]
+
+
+def is_beginning(word: str) -> bool:
+    """Whether a word can be the beginning of an id."""
+    return BEGINNING.fullmatch(word) is not None
 
 
 def write_line(text: str) -> None:

@@ -50,6 +50,9 @@ class Typing:
         readline.set_completer(self._candidate)
         is_editline = "libedit" in (readline.__doc__ or "")
         readline.parse_and_bind("bind ^I rl_complete" if is_editline else "tab: complete")
+        if not is_editline and os.environ.get("TERM") != "dumb":
+            # What is pasted is one text, and nothing of it is done before Enter is pressed.
+            readline.parse_and_bind("set enable-bracketed-paste on")
         with contextlib.suppress(OSError):
             readline.read_history_file(str(history_file()))
         return self
@@ -80,7 +83,8 @@ class Typing:
         if text and self._readline is not None:
             last = self._readline.get_current_history_length()
             if not last or self._readline.get_history_item(last) != text:
-                self._readline.add_history(text)
+                with contextlib.suppress(UnicodeError):  # nothing that this terminal could type
+                    self._readline.add_history(text)
         return text
 
     def _measured(self, prompt: str) -> str:

@@ -7,15 +7,18 @@ import os
 import subprocess
 import sys
 
+import cli_scripts
 import command_scripts
 import pytest
 from executables import executable
 from image_samples import png
+from saved_sessions import conversation
 from tmux_terminal import Terminal
 
 from claude_sync import cli
 from claude_sync.commands import ask
 
+ID = "11111111-aaaa-4111-8111-111111111111"
 NOTICE = f"claude-sync: {cli.OFFLINE}\n"
 WRITE = '[[tool Write {"file_path": "x.txt", "content": "new\\n"}]]'
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -248,3 +251,75 @@ def test_help_has_examples_and_exit_codes(run):
         assert "exit codes:" in stdout
         assert "--offline" in stdout
     assert f"{ask.SILENCE:g} seconds" in run("ask", "--help")[1]
+
+
+def test_a_form_that_is_nested_too_deeply_is_refused(run, tmp_path):
+    """In words."""
+    (tmp_path / "schema.json").write_text("[" * 100_000)
+    code, stdout, stderr = run("ask", "--offline", "--returns", "schema.json", "Who?")
+    assert (code, stdout) == (2, "")
+    assert "schema.json is nested too deeply" in stderr
+
+
+@pytest.mark.parametrize("name", [ID, "11111111", "last"])
+def test_a_conversation_is_resumed_by_the_beginning_of_its_id(run, config, tmp_path, name):
+    """Or as the last one: as with the other commands."""
+    conversation(config, "hello", cwd=os.path.realpath(tmp_path), session_id=ID)
+    path = executable(tmp_path, cli_scripts.answers_with_its_options)
+    code, stdout, _ = run("ask", "--cli", path, "--resume", name, "hi")
+    assert (code, json.loads(stdout)["resume"]) == (0, ID)
+
+
+def test_a_title_is_for_the_cli_and_an_id_of_nothing_is_refused(run, tmp_path):
+    """New CLIs know titles."""
+    path = executable(tmp_path, cli_scripts.answers_with_its_options)
+    stdout = run("ask", "--cli", path, "--resume", "The parser", "hi")[1]
+    assert json.loads(stdout)["resume"] == "The parser"
+    for name in ("2222", "last"):
+        code, stdout, stderr = run("ask", "--cli", path, "--resume", name, "hi")
+        assert (code, stdout) == (2, "")
+        assert "sessions list --all" in stderr
+
+
+QUESTION = json.dumps(
+    {"questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]}
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "question"),
+    [(WRITE, "Allow it?"), (f"[[tool AskUserQuestion {QUESTION}]]", "Number (n for no answer)")],
+)
+def test_ctrl_c_at_a_question_is_exit_code_130(terminal, prompt, question):
+    """The turn is stopped, and nothing is said about it."""
+    with terminal("ask", "--offline", prompt) as shown:
+        shown.until(question)
+        shown.press("C-c")
+        screen = shown.until("[exit code 130]")
+        assert screen.count("claude-sync: ") == 1  # that it is offline
+        assert "Write: " not in screen
+
+
+def test_what_is_typed_before_a_question_is_no_answer_to_it(terminal):
+    """Nobody allows what they have not seen."""
+    with terminal("ask", "--offline", f"[[sleep 2]] {WRITE}") as shown:
+        shown.until("waiting for Claude")
+        shown.type("y")
+        shown.until("Allow it?")
+        shown.type("n")
+        screen = shown.until("[exit code 0]")
+        assert "not run" not in screen
+
+
+def test_a_diff_is_in_colours(terminal):
+    """Where the terminal has them."""
+    with terminal("ask", "--offline", WRITE) as shown:
+        shown.until("Allow it?")
+        assert "\x1b[32m+new" in shown.screen(colours=True)
+        shown.type("n")
+        shown.until("[exit code 0]")
+    with terminal("ask", "--offline", WRITE, NO_COLOR="1") as shown:
+        shown.until("Allow it?")
+        assert "\x1b" not in shown.screen(colours=True)
+        shown.type("n")
+        shown.until("[exit code 0]")

@@ -178,3 +178,33 @@ def test_a_history_that_cannot_be_kept_is_a_warning(monkeypatch, tmp_path, caplo
         pass
     assert typing_lines.history_file().parent.is_file()
     assert "is not kept" in caplog.text
+
+
+def test_what_is_pasted_is_one_question(chat):
+    """However many lines it has; none of them is done before Enter is pressed."""
+    with chat() as terminal:
+        terminal.until(PROMPT)
+        terminal._tmux("set-buffer", "one\n!echo $((20+3))\nthree")
+        terminal._tmux("paste-buffer", "-p")
+        terminal.until("three")
+        terminal.press("Enter")
+        shown = terminal.until(PROMPT, times=2)
+        assert "echo: one\n!echo $((20+3))\nthree\n" in shown
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+    ],
+)
+def test_letters_that_the_encoding_does_not_know_do_not_end_it(chat, encoding):
+    """They are lost, and the conversation goes on."""
+    terminal = chat()
+    terminal._environment.update(encoding)
+    with terminal:
+        terminal.until(PROMPT)
+        terminal.type("gr\u00fc\u00dfe")
+        shown = terminal.until(PROMPT, times=2)
+        assert "echo: gr????e" in shown

@@ -62,3 +62,24 @@ def test_what_is_wrong_is_exit_code_2(run, saved, words, told):
     assert (code, stdout) == (2, "")
     assert told in stderr
     assert "Traceback" not in stderr
+
+
+def test_what_is_exported_is_not_written_over(run, saved, tmp_path):
+    """There may be no other copy of it; nor under another name."""
+    before = saved.path.read_bytes()
+    (tmp_path / "link.md").symlink_to(saved.path)
+    for words in ((str(saved.path), "-o", str(saved.path)), ("last", "-o", "link.md")):
+        code, stdout, stderr = run("export", *words, "--format", "md")
+        assert (code, stdout) == (2, "")
+        assert "would be lost" in stderr
+    assert saved.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense\n", b"\x89PNG\xff", b"[]\n1\n"])
+def test_a_file_without_a_conversation_is_refused(run, tmp_path, content):
+    """Rather than to write an empty document of it."""
+    (tmp_path / "file.jsonl").write_bytes(content)
+    code, stdout, stderr = run("export", "file.jsonl", "-o", "chat.md")
+    assert (code, stdout) == (2, "")
+    assert "there is no conversation in 'file.jsonl'" in stderr
+    assert not (tmp_path / "chat.md").exists()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
+import stat
 from html.parser import HTMLParser
 
 import pytest
@@ -211,3 +213,45 @@ def test_an_empty_conversation_is_a_document_too():
     """Nothing to say is no failure."""
     for format in ("md", "html", "json"):
         assert written(Chat(title="empty"), format)
+
+
+def test_a_failure_leaves_the_file_that_was_there(config, tmp_path, monkeypatch):
+    """It is replaced when all is written, with the rights that it had; devices are written to."""
+    saved = conversation(config, "hello")
+    target = tmp_path / "chat.md"
+    target.write_text("what was there")
+    target.chmod(0o640)
+    (tmp_path / "link.md").symlink_to(target)
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fail)
+        with pytest.raises(UsageError, match="No space left"):
+            claude_sync.export(saved.path, target)
+    assert target.read_text() == "what was there"
+    assert claude_sync.export(saved.path, tmp_path / "link.md") == tmp_path / "link.md"
+    assert target.read_text().startswith("# hello")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert (tmp_path / "link.md").is_symlink()
+    assert [path.name for path in tmp_path.glob(".*")] == []
+    assert str(claude_sync.export(saved.path, os.devnull, format="md")) == os.devnull
+
+
+def test_markdown_is_published_without_fear():
+    """HTML shows as text, and pictures are pictures; so it is in everything that was said."""
+    evil = "<script>x</script>"
+    steps = [Step(kind, f"a\n{evil}") for kind in ("user", "claude", "thinking", "summary", "note")]
+    steps += [Step("end", evil, state="failed")]
+    steps += [Step("user", pictures=(Picture(f"image/png) {evil} (", "AAAA"),))]
+    text = markdown_of(Chat(steps, title=evil, cwd=evil))
+    assert text.count("\\<script>x\\</script>") == 8
+    assert text.count("<script>") == 8
+    assert text.endswith("*an image*\n")
+
+
+def test_code_within_a_line_swallows_nothing():
+    """What looks like the beginning of a block may be none."""
+    text = markdown_of(Chat([Step("claude", "```ls``` lists"), Step("claude", "# more")]))
+    assert "```ls``` lists\n\n## Claude\n\n### more\n" in text

@@ -211,3 +211,25 @@ def test_colours_are_for_terminals_that_want_them(variables, has_styles, monkeyp
         monkeypatch.setenv(name, value)
     assert bool(palette(FakeTerminal())) is has_styles
     assert not palette(io.StringIO())
+
+
+def test_a_terminal_may_become_narrower(monkeypatch):
+    """Lines that begin afterwards are as wide as it is then."""
+    monkeypatch.setenv("COLUMNS", "60")
+    screen = io.StringIO()
+    painter = Painter(screen.write, STYLES)
+    painter.feed("word " * 20 + "\n")
+    monkeypatch.setenv("COLUMNS", "30")
+    painter.feed("word " * 20 + "\n")
+    widths = [columns(line) for line in screen.getvalue().splitlines()]
+    assert max(widths) > 50
+    assert widths[-1] <= 30
+    assert widths[-2] <= 30
+
+
+@pytest.mark.parametrize(
+    ("text", "width"), [("\u0e01\u0e31", 1), ("e\u0301", 1), ("\u2764\ufe0f", 2), ("1\u20e3", 1)]
+)
+def test_marks_above_and_below_take_no_room(text, width):
+    """Those of Thai, too; an emoji is wide."""
+    assert columns(text) == width

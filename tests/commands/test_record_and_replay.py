@@ -107,3 +107,11 @@ def test_a_chat_is_recorded(environment, tmp_path):
         terminal.press("C-d")
         terminal.until("[exit code 0]")
     assert '"echo: Hello"' in (tmp_path / "x.jsonl").read_text()
+
+
+@pytest.mark.parametrize("words", [("--cost",), ("--json",), ("--timeout", "3")])
+def test_what_only_a_question_has_is_refused_in_a_chat(run, words):
+    """Rather than to be left out in silence."""
+    code, stdout, stderr = run("record", "x.jsonl", "--offline", *words)
+    assert (code, stdout) == (2, "")
+    assert f"{words[0]} is for a question" in stderr

@@ -191,3 +191,8 @@ def test_each_message_begins_on_a_line_of_its_own(terminal):
     screen.clear()
     assert terminal[0].getvalue() == "one more\ntwo\n"
     assert Text("x").message_id is None
+
+
+def test_a_tool_cannot_begin_a_line_of_its_own():
+    """Whatever it is called."""
+    assert tool_line("Ba\nsh", {"command": "ls\n\nx"}) == "Ba sh ls x"

@@ -152,3 +152,25 @@ def test_offline_is_understood_everywhere(run):
     """It changes nothing: no CLI is started."""
     assert run("sessions", "--offline", "list")[0] == 0
     assert run("sessions", "list", "--offline")[0] == 0
+
+
+def test_one_that_is_named_twice_is_deleted_once(run, config, here):
+    """By its id, and by the beginning of it."""
+    conversation(config, "hello", cwd=here, session_id=ID)
+    code, _, stderr = run("sessions", "delete", ID, "11111111")
+    assert (code, stderr.count("in the trash")) == (0, 1)
+
+
+def test_a_terminal_gets_no_pages_of_letters_for_a_picture(config, environment, tmp_path, here):
+    """It is told that there was one."""
+    data = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" + "A" * 5001}
+    saved = Saved(config, cwd=here, session_id=ID)
+    saved.user([{"type": "text", "text": "look"}, {"type": "image", "source": data}])
+    saved.says("I see.")
+    saved.save()
+    variables = {name: value for name, value in environment.items() if name != "COLUMNS"}
+    command = [sys.executable, "-m", "claude_sync", "sessions", "show", "last"]
+    with Terminal(command, variables, tmp_path) as terminal:
+        shown = terminal.until("[exit code 0]")
+    assert "an image" in shown
+    assert "AAAA" not in shown

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from executables import ROOT
@@ -139,3 +141,31 @@ def test_without_a_login_it_is_exit_code_3(new_cli, home, model, tmp_path):
     )
     assert (done.returncode, done.stdout) == (3, b"")
     assert b"/login" in done.stderr
+
+
+def test_a_signal_stops_the_turn_and_not_only_the_command(cli, run, model, home, tmp_path):
+    """The CLI hears of it: what it has saved tells that the turn was interrupted."""
+    hold = threading.Event()
+    model.when("take your time").reply("too late", gate=hold)
+    environment = {
+        **model.environment(home, inherit=True),
+        "CLAUDE_CODE_PATH": cli.path,
+        "PYTHONPATH": str(ROOT),
+    }
+    asking = subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "claude_sync", "ask", "take your time"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment,
+    )
+    try:
+        with asking:
+            model.wait_for_request("take your time")
+            asking.send_signal(signal.SIGTERM)
+            assert asking.communicate(timeout=PATIENCE) == (b"", b"")
+    finally:
+        hold.set()
+    assert asking.returncode == 128 + signal.SIGTERM
+    assert "Request interrupted by user" in run("sessions", "show", "last")[1]

@@ -4,6 +4,7 @@ The pytest plugin of claude_sync: fixtures for the tests of programs that use it
 ====================  ========================================================================
 ``claude``            an open ``Client`` that talks to whatever else the test asks for, and
                       otherwise to the offline CLI, which echoes
+``claude_options``    the settings of such a client, for a program that opens its own
 ``scripted_cli``      a ``ScriptedCli``: the test says what the CLI says
 ``recording``         a ``Tape``: recorded once, with ``--claude-record``, and played ever after
 ``loopback_model``    a ``LoopbackModel``: the real CLI, without the service
@@ -18,13 +19,18 @@ that imports nothing of the library until a test asks for something.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any, Dict, Generator, Iterator
 
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from claude_sync import Client
     from claude_sync.testing import LoopbackModel, ScriptedCli, Tape
+
+# Whether the test itself has passed: not failed, not skipped, not failed as was known before.
+PASSED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,15 +50,26 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+# Outermost, to see what others make of the report: those who know of expected failures.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember how the test ended, for the fixtures that end after it."""
+    report = yield
+    if call.when == "call":
+        item.stash[PASSED] = report.passed
+    return report
+
+
 @pytest.fixture
 def scripted_cli(request: pytest.FixtureRequest) -> Iterator[ScriptedCli]:
     """A CLI in memory that says what the test wants; all it heard must have been expected."""
     from claude_sync.testing import ScriptedCli
 
-    failed = request.session.testsfailed
     cli = ScriptedCli()
     yield cli
-    if request.session.testsfailed == failed:
+    if request.node.stash.get(PASSED, False):
         cli.assert_done()
 
 
@@ -66,31 +83,34 @@ def loopback_model() -> Iterator[LoopbackModel]:
 
 
 @pytest.fixture
-def recording(request: pytest.FixtureRequest) -> Iterator[Tape]:
+def recording(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tape]:
     """What this test and the CLI said to each other: recorded once, played ever after."""
     from claude_sync.testing.fixtures import Tape, path_of_recording
 
-    failed = request.session.testsfailed
     name = request.node.nodeid.partition("::")[2]
     path = path_of_recording(request.node.path, name)
-    tape = Tape(path, request.config.getoption("--claude-record"))
+    tape = Tape(path, request.config.getoption("--claude-record"), tmp_path)
     yield tape
-    tape.finish(passed=request.session.testsfailed == failed)
+    tape.finish(passed=request.node.stash.get(PASSED, False))
 
 
 @pytest.fixture
-def claude(request: pytest.FixtureRequest) -> Iterator[Client]:
-    """An open client: of ``scripted_cli``, ``recording``, ``loopback_model``, or the echo."""
-    from claude_sync import Client
-    from claude_sync.testing.fixtures import client_options
+def claude_options(request: pytest.FixtureRequest, tmp_path: Path) -> Dict[str, Any]:
+    """The settings of ``claude``, for a program that opens its clients itself: ``**options``."""
+    from claude_sync.testing.fixtures import client_options, marked_options
 
     def wanted(name: str) -> Any:
         return request.getfixturevalue(name) if name in request.fixturenames else None
 
-    home = request.getfixturevalue("tmp_path") / "home"
     parts = [wanted(name) for name in ("scripted_cli", "recording", "loopback_model")]
-    options = client_options(home, *parts)
-    for marker in reversed(list(request.node.iter_markers("claude"))):
-        options.update(marker.kwargs)
-    with Client(**options) as client:
+    markers = reversed(list(request.node.iter_markers("claude")))
+    return marked_options(client_options(tmp_path / "home", *parts), markers)
+
+
+@pytest.fixture
+def claude(claude_options: Dict[str, Any]) -> Iterator[Client]:
+    """An open client: of ``scripted_cli``, ``recording``, ``loopback_model``, or the echo."""
+    from claude_sync import Client
+
+    with Client(**claude_options) as client:
         yield client

@@ -15,7 +15,9 @@ Lines begin with a sign: ``>`` sent, ``<`` received, ``=`` a change of state,
 Warnings and errors reach stderr even in a program that configures no logging:
 a handler that fails, or a tool that was denied, should not go unnoticed. The
 environment variable ``CLAUDE_SYNC_LOG=debug`` (or ``info``, ...) prints that
-level to stderr, whatever the program does about logging.
+level to stderr, once, whatever else the program's logging prints; only a program that
+disables this logger (as ``logging.config.dictConfig`` does by default with all that are there
+already) silences it.
 """
 
 from __future__ import annotations
@@ -104,22 +106,29 @@ class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a line, once."""
-        others = logging.getLogger().handlers
-        if self.stream is None or any(
-            getattr(other, "stream", None) is self.stream for other in others
-        ):
+        stream = self.stream
+        # Also closed: the thread that logs is one of the client's, and must not end with it.
+        if stream is None or getattr(stream, "closed", False):
             return
-        super().emit(record)
+        others = [*logger.handlers, *(logging.getLogger().handlers if logger.propagate else ())]
+        if not any(
+            other is not self
+            and getattr(other, "stream", None) is stream
+            and record.levelno >= other.level
+            for other in others
+        ):
+            super().emit(record)
 
 
 def log_to_stderr(level: Optional[str]) -> None:
     """Print what is logged from *level* on to stderr; nothing for None or an empty text."""
-    if not level:
+    wanted = (level or "").strip()
+    if not wanted:
         return
-    if level.lower() not in LEVELS:
+    if wanted.lower() not in LEVELS:
         logger.warning("! %s=%r is no level. Use one of: %s", VARIABLE, level, ", ".join(LEVELS))
         return
-    logger.setLevel(level.upper())
+    logger.setLevel(wanted.upper())
     logger.addHandler(StderrHandler())
 
 

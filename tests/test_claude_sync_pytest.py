@@ -104,6 +104,153 @@ def test_what_a_script_did_not_expect_fails_the_test(run):
     assert "and this?" in printed
 
 
+def test_a_test_that_ends_early_is_not_blamed(run):
+    """It was skipped, or its failure is known: what was left unsaid does not matter."""
+    printed, code = run(
+        """
+        import threading
+        import pytest
+
+        def ends_early(claude, cli):
+            claude.submit("hi")
+            cli.accept()
+            while not cli._input:
+                threading.Event().wait(0.01)
+
+        def test_skipped(claude, scripted_cli):
+            ends_early(claude, scripted_cli)
+            pytest.skip("not today")
+
+        @pytest.mark.xfail(raises=ZeroDivisionError, strict=True)
+        def test_known_failure(claude, scripted_cli):
+            ends_early(claude, scripted_cli)
+            1 / 0
+        """
+    )
+    assert code == 0, printed
+    assert "1 skipped, 1 xfailed in" in printed
+
+
+def test_a_recording_of_a_failure_is_not_kept(run, tmp_path):
+    """Whether or not the failure is known."""
+    printed, code = run(
+        """
+        import pytest
+        from claude_sync.testing import StandIn
+
+        @pytest.mark.parametrize("ending", ["passes", "skips", "fails"])
+        @pytest.mark.claude(cli=StandIn().command)
+        @pytest.mark.xfail(raises=ZeroDivisionError)
+        def test_it(claude, recording, ending):
+            assert claude.ask("hi") == "echo: hi"
+            if ending == "skips":
+                pytest.skip()
+            1 / (ending == "passes")
+        """,
+        "--claude-record",
+    )
+    assert code == 0, printed
+    assert "1 skipped, 1 xfailed, 1 xpassed in" in printed
+    folder = tmp_path / "recordings" / "test_program"
+    assert [each.name for each in folder.iterdir()] == ["test_it-passes.jsonl"]
+
+
+def test_a_wrong_marker_is_told(run):
+    """Settings have names; and a script leaves no choice of another CLI."""
+    printed, code = run(
+        """
+        import pytest
+
+        @pytest.mark.claude("haiku")
+        def test_name(claude): pass
+
+        @pytest.mark.claude(cli="claude")
+        def test_cli(claude, scripted_cli): pass
+        """
+    )
+    assert code == 1
+    assert "2 errors" in printed
+    assert "takes settings by name, @pytest.mark.claude(model='haiku'); not 'haiku'" in printed
+    assert "what scripted_cli says, so cli= has no effect. Leave one of them out." in printed
+
+
+def test_another_cli_by_the_marker(run):
+    """A process that fails as only processes do, or somebody's own transport."""
+    printed, code = run(
+        """
+        import pytest
+        from claude_sync import CliExited
+        from claude_sync.testing import ScriptedCli, StandIn
+
+        def dies(cli):
+            cli.accept()
+            cli.expect("user")
+            cli.exit(7)
+
+        @pytest.mark.claude(cli=StandIn(dies).command)
+        def test_process(claude):
+            with pytest.raises(CliExited) as caught:
+                claude.ask("hi", timeout=60)
+            assert caught.value.exit_code == 7
+
+        @pytest.mark.claude(transport=lambda: ScriptedCli(dies))
+        def test_transport(claude):
+            with pytest.raises(CliExited):
+                claude.ask("hi", timeout=60)
+        """
+    )
+    assert code == 0, printed
+
+
+def test_a_program_that_opens_its_clients_itself(run):
+    """It is given the settings; several clients in one test, too."""
+    printed, code = run(
+        """
+        import claude_sync, pytest
+
+        def program(**options):
+            return claude_sync.ask("hi", **options)
+
+        def test_one(claude_options):
+            assert program(**claude_options) == program(**claude_options) == "echo: hi"
+
+        @pytest.mark.claude(model="haiku")
+        def test_two(claude_options, scripted_cli):
+            assert claude_options == {"transport": scripted_cli, "model": "haiku"}
+            scripted_cli.play(lambda cli: (cli.accept(), cli.answer("Hello")))
+            assert program(**claude_options) == "Hello"
+
+        class TestOwn:
+            @pytest.fixture
+            def claude_options(self, claude_options):
+                return {**claude_options, "name": "mine"}
+
+            def test_it(self, claude):
+                assert claude.name == "mine"
+        """
+    )
+    assert code == 0, printed
+
+
+def test_in_the_folder_of_the_test(run, tmp_path):
+    """It is a new one in each run; the recording fits all the same."""
+    test = """
+        import pytest
+        from claude_sync.testing import StandIn
+
+        @pytest.mark.claude(cli=StandIn().command)
+        def test_it(claude, recording, tmp_path):
+            path = tmp_path / "a.txt"
+            used = []
+            claude.on_permission(lambda request: used.append(request) or request.allow())
+            claude.ask('[[tool Read {"file_path": "%s"}]]' % path)
+            assert used[0].input == {"file_path": str(path)}
+        """
+    for number, words in enumerate([["--claude-record"], [], []]):
+        printed, code = run(test, *words, f"--basetemp={tmp_path / str(number)}")
+        assert code == 0, printed
+
+
 RECORDED = """
     def test_it(claude, recording, loopback_model):
         loopback_model.when("2+2").reply("It is four.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import re
@@ -128,7 +129,7 @@ def no_other_logging(monkeypatch):
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
 
 
-@pytest.mark.parametrize("level", ["debug", "DEBUG"])
+@pytest.mark.parametrize("level", ["debug", "DEBUG", " debug "])
 def test_a_level_is_printed_to_stderr(level, clean, no_other_logging, capsys):
     """Without any set-up: with the time and the thread."""
     log_to_stderr(level)
@@ -165,6 +166,45 @@ def test_nothing_is_printed_twice(clean, no_other_logging, capsys):
     logging.getLogger().addHandler(logging.StreamHandler(sys.stderr))
     logger.debug("= once")
     assert capsys.readouterr().err == "= once\n"
+
+
+def test_other_logging_that_hides_it_does_not_count(clean, no_other_logging, capsys):
+    """What the program's own handler is too quiet for is printed all the same."""
+    log_to_stderr("debug")
+    other = logging.StreamHandler(sys.stderr)
+    other.setLevel(logging.WARNING)
+    logging.getLogger().addHandler(other)
+    logger.debug("= hidden there")
+    logger.warning("! shown there")
+    hidden, shown = capsys.readouterr().err.splitlines()
+    assert hidden.endswith("MainThread = hidden there")
+    assert shown == "! shown there"
+
+
+def test_other_logging_that_is_cut_off_does_not_count(clean, no_other_logging, capsys, monkeypatch):
+    """The root prints nothing of a logger that does not propagate."""
+    log_to_stderr("debug")
+    logging.getLogger().addHandler(logging.StreamHandler(sys.stderr))
+    monkeypatch.setattr(logger, "propagate", False)
+    logger.debug("= here")
+    assert capsys.readouterr().err.endswith("MainThread = here\n")
+
+
+def test_a_handler_of_its_own_counts(clean, no_other_logging, capsys):
+    """A program may add one to this logger, and nothing is printed twice then, either."""
+    log_to_stderr("debug")
+    logger.addHandler(logging.StreamHandler(sys.stderr))
+    logger.debug("= once")
+    assert capsys.readouterr().err == "= once\n"
+
+
+def test_a_closed_console_harms_nobody(clean, no_other_logging, monkeypatch):
+    """What logs is a thread of the client, often: it must not end with stderr."""
+    log_to_stderr("debug")
+    console = io.StringIO()
+    console.close()
+    monkeypatch.setattr(sys, "stderr", console)
+    logger.debug("= nobody hears this")
 
 
 def test_without_a_console_nothing_is_printed(clean, no_other_logging, monkeypatch):

@@ -32,11 +32,11 @@ from .cli_style import CliStyle, text_of
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, Mapping, NoReturn, Optional, Sequence
+    from typing import Any, Dict, Iterable, Iterator, Mapping, NoReturn, Optional, Sequence
 
     Wire = Dict[str, Any]
 
-__all__ = ["CliSide", "EndOfInput", "encoded", "text_of"]
+__all__ = ["CliSide", "EndOfInput", "ExpectedInVain", "encoded", "text_of"]
 
 # Where a key given to expect() is looked for, in this order.
 PLACES = ((), ("request",), ("response",), ("response", "response"), ("message",))
@@ -49,6 +49,10 @@ encode = json.JSONEncoder(separators=(",", ":")).encode
 
 class EndOfInput(AssertionError):
     """The client has ended its side; it will say nothing more."""
+
+
+class ExpectedInVain(EndOfInput):
+    """The client has ended its side before it said what was expected."""
 
 
 class CliSide(CliStyle):
@@ -91,6 +95,12 @@ class CliSide(CliStyle):
         """Print messages, in one write; *fields* are one more."""
         if fields:
             messages = (*messages, fields)
+        for message in messages:
+            if not isinstance(message, dict):
+                raise TypeError(
+                    f"say() takes messages, as the builders make them, not {message!r}. A list "
+                    "of them needs a * before it; for words of Claude use answer() or speak()."
+                )
         self.print_raw(encoded(messages))
 
     def flood_error(self, lines: int, text: str = "something happened, again") -> None:
@@ -115,17 +125,24 @@ class CliSide(CliStyle):
         try:
             message = self.receive(waited)
         except EndOfInput:
-            raise EndOfInput(f"waited for {wanted}, but the client has ended its side") from None
+            raise ExpectedInVain(
+                f"waited for {wanted}, but the client has ended its side"
+            ) from None
         if message is None:
             raise AssertionError(f"waited {waited} s for {wanted}, but the client sent nothing")
-        for key, value in wanted.items():
-            found = look_up(message, key)
-            if found is MISSING or (value is not ... and found != value):
-                shown = "nothing" if found is MISSING else repr(found)
-                raise AssertionError(
-                    f"expected {key}={value!r}, found {shown}; the client sent {message}"
-                )
+        check(message, wanted)
         return message
+
+    def questions(self) -> Iterator[Wire]:
+        """The client's questions, as long as it asks: for a script that answers all of them."""
+        while True:
+            try:
+                message = self.receive()
+            except EndOfInput:
+                return
+            if message is not None:
+                check(message, {"type": "user"})
+                yield message
 
     def expect_reply(self, request: Mapping[str, Any], patience: Optional[float] = None) -> Wire:
         """Wait for the client's answer to *request*, which must be its next message: the body."""
@@ -247,6 +264,17 @@ class CliSide(CliStyle):
 def encoded(messages: Iterable[Mapping[str, Any]]) -> bytes:
     """*messages* as lines."""
     return "".join([encode(message) + "\n" for message in messages]).encode("ascii")
+
+
+def check(message: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """AssertionError unless *message* has these keys, with these values."""
+    for key, value in wanted.items():
+        found = look_up(message, key)
+        if found is MISSING or (value is not ... and found != value):
+            shown = "nothing" if found is MISSING else repr(found)
+            raise AssertionError(
+                f"expected {key}={value!r}, found {shown}; the client sent {message}"
+            )
 
 
 def look_up(message: Mapping[str, Any], key: str) -> Any:

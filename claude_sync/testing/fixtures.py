@@ -17,9 +17,11 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Optional
 
 from ..errors import UsageError
+from ..runtime.concealing import Concealer
+from .folders import Folders
 from .offline import echo
 from .recording import Recording
 from .scripted import ScriptedCli
@@ -27,9 +29,11 @@ from .scripted import ScriptedCli
 if TYPE_CHECKING:
     from .model import LoopbackModel
 
-__all__ = ["Tape", "client_options", "offline_cli", "path_of_recording"]
+__all__ = ["Tape", "client_options", "marked_options", "offline_cli", "path_of_recording"]
 
 FOLDER = "recordings"
+# What stands for the folder of a test, in its recording.
+FOLDER_NAME = "<tmp_path>"
 LONGEST_NAME = 100
 # What may be in the name of a file, everywhere.
 PLAIN = re.compile(r"[^\w.-]+")
@@ -42,6 +46,8 @@ class Tape:
     Args:
         path: Where it is kept.
         is_recording: Make it, with the CLI that is found; otherwise play it.
+        folder: The folder in which the test works, which is another one each time; in the
+            recording it is ``<tmp_path>``.
         settings: See :class:`Recording`.
 
     Attributes:
@@ -50,8 +56,15 @@ class Tape:
 
     """
 
-    def __init__(self, path: Path, is_recording: bool = False, **settings: Any) -> None:
+    def __init__(
+        self,
+        path: Path,
+        is_recording: bool = False,
+        folder: Optional[Path] = None,
+        **settings: Any,
+    ) -> None:
         self.path = path
+        self._folders = {} if folder is None else {FOLDER_NAME: str(folder)}
         self.is_recording = is_recording
         self._recording: Optional[Recording] = None
         # Kept only if the test passes: a recording of a failure is of no use.
@@ -61,7 +74,7 @@ class Tape:
             with contextlib.suppress(FileNotFoundError):
                 self._fresh.unlink()
         elif path.exists():
-            self._recording = Recording(path, **settings)
+            self._recording = Recording(path, folders=self._folders, **settings)
         else:
             raise UsageError(
                 f"there is no recording {str(path)!r}. Run this test once with "
@@ -77,7 +90,7 @@ class Tape:
 
     @property
     def options(self) -> Dict[str, Any]:
-        """The settings of a client that records, or talks to what was recorded."""
+        """The settings of a client that records, or talks to what was recorded: ``**options``."""
         if self._recording is None:
             return {"record": self._fresh}
         return {"transport": self._recording.replay}
@@ -88,10 +101,17 @@ class Tape:
             if passed:
                 self._recording.assert_done()
         elif passed and self._fresh.exists():
+            self._hide_folder()
             os.replace(self._fresh, self.path)
         else:
             with contextlib.suppress(FileNotFoundError):
                 self._fresh.unlink()
+
+    def _hide_folder(self) -> None:
+        # Inside somebody's home it is recorded without that.
+        conceal = Concealer(os.environ).text
+        recorded = [(name, conceal(folder)) for name, folder in self._folders.items()]
+        Folders(self._folders, recorded).hide_in(str(self._fresh))
 
 
 def path_of_recording(file: Path, name: str) -> Path:
@@ -126,3 +146,25 @@ def client_options(
         home.mkdir(parents=True, exist_ok=True)
         return {**options, "env": model.environment(home)}
     return options if tape is not None else {"transport": offline_cli}
+
+
+def marked_options(options: Dict[str, Any], markers: Iterable[Any]) -> Dict[str, Any]:
+    """*options* with the settings of *markers*, ``@pytest.mark.claude(...)``; the last one wins."""
+    marked: Dict[str, Any] = {}
+    for marker in markers:
+        if marker.args:
+            raise UsageError(
+                "the marker takes settings by name, @pytest.mark.claude(model='haiku'); "
+                f"not {marker.args[0]!r}."
+            )
+        marked.update(marker.kwargs)
+    if "cli" in marked and "transport" not in marked:
+        transport = options.get("transport")
+        if isinstance(transport, ScriptedCli):
+            raise UsageError(
+                "the client of this test hears what scripted_cli says, so cli= has no effect. "
+                "Leave one of them out."
+            )
+        if transport is offline_cli:
+            options = {name: value for name, value in options.items() if name != "transport"}
+    return {**options, **marked}

@@ -42,7 +42,7 @@ from typing import Any, Dict, List, Mapping, Optional, Set, Tuple, Type, Union
 from ..errors import UsageError
 from .model_http import LoopbackServer, Response, json_response
 from .model_requests import Request, ToolResult, parse_request
-from .model_rules import Matcher, Place, Rule, is_match
+from .model_rules import Matcher, Place, Rule, check_matcher, is_match
 from .model_wire import (
     Answer,
     Block,
@@ -51,6 +51,7 @@ from .model_wire import (
     Frame,
     Reply,
     Script,
+    check_content,
     cut,
     error_body,
     failure,
@@ -215,6 +216,8 @@ class LoopbackModel:
 
     def default(self, content: Script) -> None:
         """Say *content* where no rule matches, instead of an echo of the user's text."""
+        if not (callable(content) or isinstance(content, (Reply, Failure))):
+            check_content(content)
         with self._changed:
             self._default = content
 
@@ -245,6 +248,7 @@ class LoopbackModel:
         With *after*, only requests later than that one count. Raises
         :exc:`TimeoutError`, which tells what was requested instead.
         """
+        check_matcher(matcher)
         deadline = time.monotonic() + timeout
         index = after.index + 1 if after is not None else 0
         while True:

@@ -21,6 +21,9 @@ from ..errors import UsageError
 from .model_requests import Request
 from .model_wire import Answer, Failure, Reply, Script
 
+# Requests that a rule can answer; see :attr:`Request.kind`.
+KINDS = ("conversation", "notification", "compact", "title", "quota", "side")
+
 Matcher = Union[str, Pattern[str], Callable[[Request], bool]]
 
 
@@ -36,6 +39,11 @@ class Rule:
     """
 
     def __init__(self, matcher: Matcher, kind: Optional[str]) -> None:
+        check_matcher(matcher)
+        if kind not in (None, *KINDS):
+            raise UsageError(
+                f"kind is not {kind!r}, but one of {', '.join(map(repr, KINDS))}; or None for all."
+            )
         self._matcher = matcher
         self._kind = kind
         self._lock = threading.Lock()  # guards _steps and their counts
@@ -148,6 +156,15 @@ class Place:
             return self.rounds[self.index]
         last = self.rounds[-1]
         return last if callable(last) else None
+
+
+def check_matcher(matcher: Matcher) -> None:
+    """UsageError unless this can match anything."""
+    if not (isinstance(matcher, (str, re.Pattern)) or callable(matcher)):
+        raise UsageError(
+            "a matcher is a part of the user's text, a compiled regular expression or a function "
+            f"of the request; not {matcher!r}."
+        )
 
 
 def is_match(matcher: Matcher, request: Request) -> bool:

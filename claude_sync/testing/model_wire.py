@@ -18,6 +18,7 @@ import json
 import threading
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
+from ..errors import UsageError
 from .model_requests import Request
 
 Json = Dict[str, Any]
@@ -121,6 +122,9 @@ class Reply:
     headers: Optional[Mapping[str, str]] = None
     ending: str = "complete"
 
+    def __post_init__(self) -> None:
+        check_content(self.content)
+
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
@@ -143,6 +147,11 @@ class Failure:
     retry_after: Optional[float] = None
     headers: Optional[Mapping[str, str]] = None
     gate: Optional[threading.Event] = None
+
+    def __post_init__(self) -> None:
+        status = self.status
+        if not isinstance(status, int) or not 400 <= status <= 599:
+            raise UsageError(f"the status of an error is a number from 400 to 599, not {status!r}.")
 
 
 def failure(
@@ -176,19 +185,33 @@ def garbled(content: Content = "") -> Reply:
 # On the wire.
 
 
+def parts_of(content: Content) -> List[Union[str, Block, Mapping[str, Any]]]:
+    """The texts and blocks of *content*."""
+    return [content] if isinstance(content, (str, Block, Mapping)) else list(content)
+
+
+def check_content(content: Content) -> None:
+    """UsageError unless this can be sent."""
+    is_one = isinstance(content, (str, Block, Mapping))
+    for part in parts_of(content) if is_one or isinstance(content, (list, tuple)) else [content]:
+        # A message of the CLI has blocks in its "message"; it is none.
+        is_block = isinstance(part, Mapping) and "type" in part and "message" not in part
+        if not (is_block or isinstance(part, (str, Block))):
+            raise UsageError(
+                "a reply is a text, a block (text(), thinking() and tool_use() of "
+                "claude_sync.testing.model make them), a list of both, or a function that returns "
+                f"one of these; not {part!r}."
+            )
+
+
 def prepare(content: Content) -> List[Block]:
     """The blocks of *content*, each tool use with an id."""
-    parts = [content] if isinstance(content, (str, Block, Mapping)) else list(content)
     blocks: List[Block] = []
-    for part in parts:
+    for part in parts_of(content):
         if isinstance(part, str):
             block = text(part)
-        elif isinstance(part, Block):
-            block = part
-        elif isinstance(part, Mapping):
-            block = Block(part)
         else:
-            raise TypeError(f"a reply is made of strings and blocks, got {part!r}")
+            block = part if isinstance(part, Block) else Block(part)
         if block.wire.get("type") == "tool_use" and not block.wire.get("id"):
             wire = {**block.wire, "id": f"toolu_loopback{next(NUMBERS):012d}"}
             block = dataclasses.replace(block, wire=wire)

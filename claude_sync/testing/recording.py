@@ -17,8 +17,9 @@ A program that says something else gets a ``CliExited`` that shows the differenc
 ``assert_done()`` raises :class:`ReplayDifference` with all of it. Decisions taken here and
 nowhere else:
 
-* Each process of the recording is a life. Lives are played in the order in which they were
-  started; ``client=`` picks those of one client, where several wrote into one file.
+* Each process of the recording is a life. A client with a name plays what the client of that
+  name recorded; otherwise lives are played in the order in which they were started.
+  ``client=`` picks those of one client, where several wrote into one file.
 * Recordings whose lines name no process, because somebody has shortened them, begin a new
   life with each ``argv``, or with each greeting.
 """
@@ -28,10 +29,22 @@ from __future__ import annotations
 import json
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Tuple,
+    Union,
+)
 
 from ..errors import UsageError
 from .differences import Difference, ReplayDifference
+from .folders import Folders
 
 if TYPE_CHECKING:
     from .replay import Replay
@@ -120,6 +133,7 @@ class Recording:
             lets it pass. Both are messages as on the wire, without ids, secrets hidden.
         speed: 1 keeps the pauses of the CLI, 10 makes them a tenth; None: no pauses.
         patience: Seconds to wait for what the program said then, while it waits for us.
+        folders: The folders of this run, by what stands for them in the file.
 
     Attributes:
         lives: The processes, in the order of their starts.
@@ -134,6 +148,7 @@ class Recording:
         same: Optional[Same] = None,
         speed: Optional[float] = None,
         patience: float = 30.0,
+        folders: Optional[Mapping[str, str]] = None,
     ) -> None:
         if speed is not None and not speed > 0:
             raise UsageError(f"speed is a number above 0, or None for no pauses; not {speed!r}.")
@@ -144,8 +159,11 @@ class Recording:
         self.same = same
         self.speed = speed
         self.patience = patience
+        self.folders = Folders(folders)
         self._lock = threading.Lock()  # guards all below
         self._replays: List[Replay] = []
+        # Those that nobody plays yet.
+        self._free = list(self.lives)
         self._difference: Optional[Difference] = None
         # The ids of this program's messages, by those of the recorded one.
         self.ids: Dict[str, str] = {}
@@ -160,15 +178,22 @@ class Recording:
         with self._lock:
             if self._difference is not None:
                 raise ReplayDifference(str(self._difference))
-            place = len(self._replays)
-            if place >= len(self.lives):
+            if len(self._replays) >= len(self.lives):
                 raise ReplayDifference(
                     f"{self.path}: the program starts the CLI more often than when this was "
                     f"recorded ({len(self.lives)} times then). Record it again if that is meant."
                 )
-            replay = Replay(self, self.lives[place])
+            replay = Replay(self)
             self._replays.append(replay)
         return replay
+
+    def life_for(self, client: Optional[str]) -> Life:
+        """What a process that is started now plays, for a client of this name."""
+        with self._lock:
+            named = [life for life in self._free if client is not None and life.client == client]
+            life = (named or self._free)[0]
+            self._free.remove(life)
+            return life
 
     def hang_up(self, exit_code: int = KILLED) -> None:
         """End the process that plays now, when it has said what it can: as a crash does."""
@@ -188,7 +213,7 @@ class Recording:
         """The program has said all that it said then, and nothing else. After ``close()``."""
         with self._lock:
             difference = self._difference
-            replays = list(self._replays)
+            replays = [replay for replay in self._replays if replay.launch is not None]
         for replay in replays:
             difference = difference or replay.missing()
         if difference is not None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any, Dict, List, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, NoReturn, Optional, Set
 
 from ..runtime.concealing import Concealer, TooDeep
 from .cli_side import encoded
@@ -50,13 +50,14 @@ class Replay(ScriptedCli):
     The transport of one life. The recording makes it; see the module.
 
     Attributes:
-        life: What is played.
+        life: What is played; known when it is started.
 
     """
 
-    def __init__(self, recording: Recording, life: Life) -> None:
+    life: Life
+
+    def __init__(self, recording: Recording) -> None:
         super().__init__(lambda _: self._play_life(), patience=recording.patience)
-        self.life = life
         self._recording = recording
         self._concealer = Concealer()
         self._place = 0
@@ -66,11 +67,7 @@ class Replay(ScriptedCli):
         self._turn_runs = False
         self._requests: Dict[str, str] = {}
         # The requests of the CLI.
-        self._served = {
-            str(line.message.get("request_id"))
-            for line in life.lines
-            if line.message is not None and not line.is_heard and "request_id" in line.message
-        }
+        self._served: Set[str] = set()
         # Set while nothing is left to say before the program says something.
         self._quiet = threading.Event()
         self._notes: List[str] = []
@@ -79,6 +76,11 @@ class Replay(ScriptedCli):
 
     def start(self, launch: Launch) -> None:
         """Begin; what is hidden in a recording is hidden in what is compared with it."""
+        if self.launch is None:  # otherwise it is refused below: it lives once
+            self.life = self._recording.life_for(
+                getattr(getattr(launch, "options", None), "name", None)
+            )
+            self._served = requests_in(self.life)
         self._concealer.learn(getattr(launch, "environment", None) or {})
         argv = self._concealer.argv(getattr(launch, "argv", None) or ())
         if self.life.argv:
@@ -87,7 +89,7 @@ class Replay(ScriptedCli):
 
     def close(self, timeout: float) -> None:
         """End it, as it ended then."""
-        if self.life.exit_code is not None:
+        if self.launch is not None and self.life.exit_code is not None:
             self.hang_up(self.life.exit_code)
         super().close(timeout)
 
@@ -161,7 +163,7 @@ class Replay(ScriptedCli):
                 actual = self._requests.pop(str(response.get("request_id")), None)
                 if actual is not None:
                     message = {**message, "response": {**response, "request_id": actual}}
-        return encoded([with_ids(message, self._recording.ids)])
+        return encoded([self._recording.folders.shown(with_ids(message, self._recording.ids))])
 
     # Hearing.
 
@@ -224,6 +226,7 @@ class Replay(ScriptedCli):
     def _as_recorded(self, message: Wire) -> Any:
         """A message of this program, as it would have been recorded."""
         then_by_now = {now: then for then, now in list(self._recording.ids.items())}
+        message = self._recording.folders.hidden(message)
         with contextlib.suppress(TooDeep):  # which was not recorded as a message either
             message = self._concealer.message(message)
         return same_form(message, then_by_now)
@@ -259,6 +262,15 @@ class Replay(ScriptedCli):
     def _note_argv(self, then: List[str], now: List[str]) -> None:
         self._notes += [f"- started then with {word}" for word in then if word not in now]
         self._notes += [f"+ started now with {word}" for word in now if word not in then]
+
+
+def requests_in(life: Life) -> Set[str]:
+    """The ids of what the CLI asked for in *life*."""
+    return {
+        str(line.message.get("request_id"))
+        for line in life.lines
+        if line.message is not None and not line.is_heard and "request_id" in line.message
+    }
 
 
 def is_counterpart(recorded: Optional[Wire], message: Wire) -> bool:

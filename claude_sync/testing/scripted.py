@@ -29,12 +29,13 @@ from __future__ import annotations
 
 import collections
 import json
+import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, NoReturn, Optional
 
 from ..runtime.transport import Transport
-from .cli_side import CliSide, EndOfInput
+from .cli_side import CliSide, EndOfInput, ExpectedInVain
 
 if TYPE_CHECKING:
     from ..runtime.command import Launch
@@ -45,6 +46,8 @@ Wire = Dict[str, Any]
 Script = Callable[["ScriptedCli"], object]
 
 KILLED = -9
+# Where the words of a script are defined: not where it is wrong.
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class ScriptedCli(CliSide, Transport):
@@ -77,7 +80,7 @@ class ScriptedCli(CliSide, Transport):
         self._client_left = False
         self._gone = False
         self._exit_code: Optional[int] = None
-        self._script = script
+        self._script = None if script is None else checked(script)
         self._player: Optional[threading.Thread] = None
         self._script_error: Optional[BaseException] = None
 
@@ -85,7 +88,11 @@ class ScriptedCli(CliSide, Transport):
 
     def start(self, launch: Launch) -> None:
         """Remember how a process would have been started; begin to play the script."""
-        assert self.launch is None, "a ScriptedCli lives once: give the client a function"
+        if self.launch is not None:
+            raise AssertionError(
+                "a ScriptedCli lives once. Give the client a function that makes a new one: "
+                "transport=lambda: ScriptedCli(script)"
+            )
         self.launch = launch
         argv = getattr(launch, "argv", None)
         self.cwd = getattr(launch, "cwd", None) or self.cwd
@@ -141,8 +148,11 @@ class ScriptedCli(CliSide, Transport):
 
         Works as a decorator: ``@cli.play`` above the function. Once.
         """
-        assert self._script is None, "this ScriptedCli plays a script already"
-        self._script = script
+        if self._script is not None:
+            raise AssertionError(
+                "this ScriptedCli plays a script already. Put all that it does into one function."
+            )
+        self._script = checked(script)
         if self.launch is not None:
             self._begin(script)
         return script
@@ -196,13 +206,22 @@ class ScriptedCli(CliSide, Transport):
         raise SystemExit(KILLED)
 
     def assert_done(self) -> None:
-        """The client has sent nothing that was not expected, and the script did not fail."""
+        """The client has said all that was expected and nothing else; the script did not fail."""
         with self._changed:
             unread = [*self._input, *([self._unfinished] if self._unfinished else [])]
             error = self._script_error
+            # A client that leaves interrupts what still runs: that is not the program's word.
+            while self._client_left and unread and is_interrupt(unread[-1]):
+                unread.pop()
         if error is not None:
             raise error
-        assert not unread, f"not expected: {unread}"
+        if unread:
+            raise AssertionError(
+                "\n  ".join(
+                    ["not expected:", *(line.decode("utf-8", "replace") for line in unread)]
+                )
+                + "\nTake it with expect() or answer(), or see that it is not said."
+            )
 
     # Inside.
 
@@ -216,11 +235,17 @@ class ScriptedCli(CliSide, Transport):
         code = 0
         try:
             script(self)
+        except ExpectedInVain as error:
+            # As a CLI does, it ends with its input; but the test has not seen all of it.
+            self._script_error = AssertionError(
+                f"the script {error}. One that answers as long as there are questions loops over "
+                "cli.questions()."
+            )
         except (EndOfInput, SystemExit):
-            pass  # as a CLI does, it ends with its input
+            pass
         except BaseException as error:  # told to assert_done(); the client must not wait for ever
             self._script_error, code = error, 1
-            self.print_error(f"the script failed: {error!r}")
+            self.print_error(told(error))
         finally:
             self.hang_up(code)
 
@@ -248,11 +273,41 @@ class ScriptedCli(CliSide, Transport):
         self._changed.notify_all()
 
 
+def checked(script: Script) -> Script:
+    """*script*, if it can be one."""
+    if not callable(script):
+        raise TypeError(f"a script is a function of one argument, the CLI; not {script!r}")
+    return script
+
+
+def told(error: BaseException) -> str:
+    """What was wrong with a script, and where in it."""
+    import traceback
+
+    places = [
+        f"  {place.filename}, line {place.lineno}, in {place.name}\n    {place.line}\n"
+        for place in traceback.extract_tb(error.__traceback__)
+        if os.path.dirname(os.path.abspath(place.filename)) != HERE
+    ]
+    reason = "".join(traceback.format_exception_only(type(error), error)).rstrip()
+    return "the script failed:\n" + "".join(places[-3:]) + reason
+
+
+def is_interrupt(line: bytes) -> bool:
+    """Whether the client interrupts a turn with this line."""
+    try:
+        request = json.loads(line)["request"]["subtype"]
+    except (ValueError, KeyError, TypeError):
+        return False
+    return bool(request == "interrupt")
+
+
 def parsed(line: bytes) -> Wire:
     """The message in *line*; a client that sends anything else would have killed a real CLI."""
     try:
         message = json.loads(line)
     except ValueError:
         message = None
-    assert isinstance(message, dict), f"the client sent a line that is no JSON object: {line!r}"
+    if not isinstance(message, dict):
+        raise AssertionError(f"the client sent a line that is no JSON object: {line!r}")
     return message

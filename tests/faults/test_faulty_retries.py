@@ -56,10 +56,10 @@ def overloaded(cli, user, *before, **fields):
 def fails_twice(cli, _life, *before):
     """Be overloaded two times, then answer."""
     cli.accept()
-    for number in range(2):
-        overloaded(cli, cli.expect("user"), *before, total_cost_usd=0.25 * (number + 1))
-    while True:
-        user = cli.expect("user")
+    for number, user in enumerate(cli.questions()):
+        if number < 2:
+            overloaded(cli, user, *before, total_cost_usd=0.25 * (number + 1))
+            continue
         cli.begin_turn(user)
         cli.end_turn(user, f"answer to {user['message']['content']}", total_cost_usd=1.0)
 
@@ -272,8 +272,7 @@ def test_many_threads_with_failures_each_get_their_own_answer(playing):
 
     def script(cli, _life):
         cli.accept()
-        for number in range(1000):
-            user = cli.expect("user")
+        for number, user in enumerate(cli.questions()):
             if number % 3 == 0:
                 overloaded(cli, user)
             else:

@@ -135,8 +135,10 @@ def test_assert_done_shows_what_nobody_expected():
     cli = ScriptedCli()
     cli.assert_done()
     send(cli, QUESTION)
-    with pytest.raises(AssertionError, match="not expected"):
+    with pytest.raises(AssertionError, match="not expected") as caught:
         cli.assert_done()
+    assert json.dumps(QUESTION) in str(caught.value).splitlines()[1]
+    assert "expect()" in str(caught.value)
     cli.expect("user")
     cli.assert_done()
     cli.write(b"{")

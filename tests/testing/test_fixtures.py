@@ -95,6 +95,24 @@ def test_settings_of_the_recording(tmp_path):
     tape.finish(passed=True)
 
 
+@pytest.mark.parametrize("parent", ["one", "home/alice"])
+def test_the_folder_of_a_test_is_another_each_time(path, tmp_path, parent, monkeypatch):
+    """The recording does not name it; what was said then is about the folder of now."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home/alice"))
+    then, now = tmp_path / parent / "test_it0", tmp_path / "two" / "test_it0"
+    tape = Tape(path, is_recording=True, folder=then)
+    assert record(tape, f"Look at {then}/a.txt") == f"echo: Look at {then}/a.txt"
+    tape.finish(passed=True)
+    assert "test_it0" not in path.read_text()
+    assert "Look at <tmp_path>/a.txt" in path.read_text()
+    tape = Tape(path, folder=now)
+    pieces = []
+    with Client(**tape.options, on_text=pieces.append) as client:
+        asked = f"Look at {now}/a.txt"
+        assert client.ask(asked, timeout=PATIENCE) == f"echo: {asked}" == "".join(pieces)
+    tape.finish(passed=True)
+
+
 def test_where_recordings_are():
     """Beside the test's file, by names that every system takes, each test its own."""
     file = Path("tests", "test_it.py")

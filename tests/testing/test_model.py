@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from claude_sync.errors import UsageError
+from claude_sync.testing import builders
 from claude_sync.testing.model import (
     LoopbackModel,
     Reply,
@@ -744,3 +745,43 @@ def test_many_clients_at_once_get_their_own_replies(model):
     assert replies == [f"echo: {prompt}" for prompt in prompts]
     assert sorted(request.text for request in model.requests) == prompts
     assert [request.index for request in model.requests] == list(range(50))
+
+
+# What cannot work is refused where it is said, not when the CLI asks.
+
+
+@pytest.mark.parametrize("matcher", [123, None, b"hi", ["hi"]])
+def test_a_matcher_that_can_match_nothing_is_refused(matcher):
+    """In a rule and in a wait alike."""
+    model = LoopbackModel()
+    for say in (model.when, model.wait_for_request):
+        with pytest.raises(UsageError, match=r"part of the user's text.*function"):
+            say(matcher)
+
+
+def test_a_kind_that_there_is_not_is_refused():
+    """With those that there are; count_tokens is answered without rules."""
+    for kind in ("conversaton", "count_tokens"):
+        with pytest.raises(UsageError, match=f"not '{kind}'.*'conversation', .*None"):
+            LoopbackModel().when("hi", kind=kind)
+
+
+@pytest.mark.parametrize(
+    "content", [123, None, ["hi", 5], {"text": "hi"}, builders.assistant("hi"), [["hi"]]]
+)
+def test_a_reply_that_cannot_be_sent_is_refused(content):
+    """Also a message of the CLI: replies are those of the API."""
+    model = LoopbackModel()
+    rule = model.when("hi").reply("hello")
+    for say in (rule.reply, rule.then_reply, model.default):
+        with pytest.raises(UsageError, match="a reply is a text, a block"):
+            say(content)
+
+
+@pytest.mark.parametrize("status", ["429", 200, 99, True, None])
+def test_an_error_has_the_status_of_one(status):
+    """400 to 599; a text would break the connection instead."""
+    with pytest.raises(UsageError, match="400 to 599"):
+        LoopbackModel().when("hi").fail(status)
+    with pytest.raises(UsageError, match="400 to 599"):
+        failure(status)

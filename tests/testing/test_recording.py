@@ -9,6 +9,7 @@ from recorded_sessions import answer, greeted, line, one_answer, question, recor
 
 from claude_sync import Client, UsageError
 from claude_sync.testing import Recording, ReplayDifference
+from claude_sync.testing.fixtures import offline_cli
 
 PATIENCE = 30.0
 
@@ -114,6 +115,29 @@ def test_what_is_no_recording_is_refused(tmp_path, text, words):
         path.write_text(text)
     with pytest.raises(UsageError, match=words):
         Recording(path)
+
+
+def test_clients_with_names_get_what_they_recorded(tmp_path):
+    """In whichever order they are started: several threads may open them."""
+    path = tmp_path / "x.jsonl"
+    for name in ("one", "two", "three"):
+        with Client(transport=offline_cli, record=path, name=name) as client:
+            client.ask(name, timeout=PATIENCE)
+    recording = Recording(path)
+    # Made in one order, started in another, as happens with several threads.
+    made = {name: recording.replay() for name in ("two", "one", "three")}
+    for name in ("three", "one", "two"):
+        with Client(transport=made[name], name=name) as client:
+            assert client.ask(name, timeout=PATIENCE) == f"echo: {name}"
+    recording.assert_done()
+
+
+def test_a_process_that_is_made_and_not_started_is_missing(tmp_path):
+    """What was recorded of it was not said; it can be closed like any other."""
+    recording = Recording(one_answer(tmp_path / "x.jsonl"))
+    recording.replay().close(PATIENCE)
+    with pytest.raises(ReplayDifference, match="1 times when this was recorded, and 0 times now"):
+        recording.assert_done()
 
 
 def test_a_client_that_did_not_record_is_refused(tmp_path):

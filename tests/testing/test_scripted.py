@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from claude_sync import Client
+from claude_sync import Client, CliExited
 from claude_sync.runtime.transport import Transport
 from claude_sync.testing import ScriptedCli
 
@@ -152,6 +152,108 @@ def test_a_script_that_fails_is_told():
     cli.close(PATIENCE)
     assert cli.exit_code == 1
     with pytest.raises(AssertionError, match="expected type='user'"):
+        cli.assert_done()
+
+
+def claims_something(cli):
+    """Its second line is wrong."""
+    cli.accept()
+    assert cli.expect("user")["message"]["content"] == "Bye", "my claim"
+
+
+def test_where_a_script_failed_is_told_to_the_client():
+    """A test that fails because of it shows the line, not only what was wrong there."""
+    cli = ScriptedCli(claims_something)
+    with Client(transport=cli) as client, pytest.raises(CliExited) as caught:
+        client.ask("hi", timeout=PATIENCE)
+    told = str(caught.value)
+    assert f"{__file__}, line {claims_something.__code__.co_firstlineno + 3}" in told
+    assert '["content"] == "Bye", "my claim"' in told
+    assert "AssertionError: my claim" in told
+    assert "in claims_something" in told
+    assert "in _play" not in told
+
+
+def expects_two_questions(cli):
+    """Answers both."""
+    cli.accept()
+    cli.answer("One")
+    cli.answer("Two", prompt="and then?")
+
+
+def test_what_a_script_expected_and_never_came_is_told():
+    """A script that did not come to its end is no success."""
+    cli = ScriptedCli(expects_two_questions)
+    with Client(transport=cli) as client:
+        assert client.ask("hi", timeout=PATIENCE) == "One"
+    with pytest.raises(AssertionError, match=r"'and then\?'.*, but the client has ended") as caught:
+        cli.assert_done()
+    assert "questions()" in str(caught.value)
+    assert cli.exit_code == 0
+
+
+def answers_for_ever(cli):
+    """As many as there are."""
+    cli.accept()
+    for user in cli.questions():
+        cli.answer("yes", to=user)
+
+
+def test_a_script_can_answer_as_many_questions_as_there_are():
+    """questions() ends with the client, and that is no failure."""
+    cli = ScriptedCli(answers_for_ever)
+    with Client(transport=cli) as client:
+        assert [client.ask(word, timeout=PATIENCE) for word in "abc"] == ["yes"] * 3
+    cli.assert_done()
+
+
+def test_questions_are_nothing_else():
+    """Another message among them is an error, as for expect()."""
+    cli = ScriptedCli()
+    send(cli, QUESTION, INITIALIZE)
+    asked = cli.questions()
+    assert next(asked)["uuid"] == "u1"
+    with pytest.raises(AssertionError, match="expected type='user'"):
+        next(asked)
+
+
+def test_a_script_is_a_function():
+    """Anything else is refused before it is played."""
+    for make in (ScriptedCli, ScriptedCli().play):
+        with pytest.raises(TypeError, match=r"function of one argument.*'Hello'"):
+            make("Hello")
+
+
+@pytest.mark.parametrize("wrong", ["Hello", [{"type": "user"}]])
+def test_only_messages_can_be_said(wrong):
+    """Words of Claude are said in another way, and the error tells which."""
+    cli = ScriptedCli()
+    with pytest.raises(TypeError, match=r"say\(\) takes messages.*answer\(\)"):
+        cli.say(wrong)
+
+
+def test_how_a_client_leaves_need_not_be_expected():
+    """It interrupts what still runs; that is not what the program says."""
+    cli = ScriptedCli()
+    with Client(transport=cli) as client:
+        client.submit("hi")
+        cli.accept()
+        cli.begin_turn(cli.expect("user"))
+        client.close(timeout=1)
+    cli.assert_done()
+    assert cli._input, "the client has left without a word"
+
+
+def test_an_interrupt_of_the_program_is_expected_all_the_same():
+    """While the client is there, and in front of something else."""
+    interrupt = {"type": "control_request", "request": {"subtype": "interrupt"}}
+    cli = ScriptedCli()
+    send(cli, interrupt)
+    with pytest.raises(AssertionError, match="interrupt"):
+        cli.assert_done()
+    send(cli, QUESTION)
+    cli.close(PATIENCE)
+    with pytest.raises(AssertionError, match="interrupt"):
         cli.assert_done()
 
 

@@ -150,6 +150,8 @@ class Turn(Timed, Displayed, Future[Answer]):
     _marks: Marks
     _entry: Optional[Entry] = None
     _data = b""
+    # The same, if it could not be written: the CLI had died. Empty once it was sent again.
+    _unread: Optional[bytes] = None
     # Why it is being stopped: raised instead of TurnInterrupted when it ends.
     _stopping: Optional[Exception] = None
     _interrupted = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterable, Optional
 
-__all__ = ["advice_for", "describe_exit", "quoted_lines", "sentence"]
+__all__ = ["advice_for", "describe_exit", "quoted_lines", "sentence", "withdrawn_unsent"]
 
 # What the CLI says when it refuses to start, and what to do then.
 ADVICE_BY_WORDS = (
@@ -69,3 +69,15 @@ def describe_exit(code: int) -> str:
         return f"killed by {signal.Signals(-code).name}"
     except ValueError:
         return f"killed by signal {-code}"
+
+
+def withdrawn_unsent(reason: Optional[str], seconds: float) -> str:
+    """A question was never sent, for a *reason*; None: others were before it."""
+    advice = "look at the start of the CLI with 'claude-sync doctor'"
+    if reason is None:
+        reason = "the question still waited for its turn"
+        advice = "open a second client to ask in parallel"
+    return (
+        f"{reason} after {seconds:g} s, and the question was withdrawn unsent. "
+        f"Raise timeout, or {advice}."
+    )

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Optional, Sequence
 
-from .error_texts import advice_for, describe_exit, quoted_lines, sentence
+from .error_texts import advice_for, describe_exit, quoted_lines, sentence, withdrawn_unsent
 
 if TYPE_CHECKING:
     from .answers import Answer
@@ -375,6 +375,9 @@ class UnsupportedByCli(ClaudeError):
 # Time, wire, usage.
 
 
+NO_ANSWER = "no complete answer"
+
+
 class AskTimeout(ClaudeError, TimeoutError):
     """
     A question took longer than its timeout. The session stays usable.
@@ -394,7 +397,7 @@ class AskTimeout(ClaudeError, TimeoutError):
         sent: bool = True,
         answer: Optional[Answer] = None,
         idle: bool = False,
-        what: str = "no complete answer",
+        what: str = NO_ANSWER,
     ) -> None:
         super().__init__(timeout, sent, answer, idle, what)
         self.timeout = timeout
@@ -410,10 +413,7 @@ class AskTimeout(ClaudeError, TimeoutError):
                 "Raise idle_timeout, or ask again: the session stays usable."
             )
         if not self.sent:
-            return (
-                f"the question still waited for its turn after {self.timeout:g} s and was "
-                "withdrawn unsent. Raise timeout, or open a second client to ask in parallel."
-            )
+            return withdrawn_unsent(None if self.what == NO_ANSWER else self.what, self.timeout)
         return (
             f"{self.what} within {self.timeout:g} s. Raise timeout, or ask again: "
             "the session stays usable, and .answer holds what there was."

@@ -155,14 +155,14 @@ class Connection:
         with self.write_lock:
             self.write(data)
 
-    def write(self, data: bytes) -> None:
-        """Write lines, without waiting; ``write_lock`` is held."""
+    def write(self, data: bytes) -> bool:
+        """Write lines, without waiting; ``write_lock`` is held. See :meth:`Outgoing.write`."""
         assert self.write_lock.locked()
         if logger.isEnabledFor(DEBUG):
             logger.debug("> %s", shortened(data))
         if self.recorder is not None:
             self.recorder.sent(data)
-        self.outgoing.write(data)
+        return self.outgoing.write(data)
 
     def _no_longer_reads(self) -> None:
         """A CLI that does not listen is ended. If it is exiting, its last words say more."""

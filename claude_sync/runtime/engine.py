@@ -209,7 +209,7 @@ class Engine:
                     if self.inbox.raw_wanted or turn._buffer is not None:
                         self.update_merging()
                     data, turn._data = turn._data, b""
-                    connection.write(data)
+                    self._write(connection, turn, data)
         except BaseException:
             # Ctrl-C: what counts as sent must be sent, or its end would never come.
             self.responders.run(lambda: self._write_what_was_taken(connection))
@@ -225,8 +225,12 @@ class Engine:
                 data = turn._data if isinstance(turn, Turn) else b""
                 if isinstance(turn, Turn):
                     turn._data = b""
-            if data:
-                connection.write(data)
+            if data and isinstance(turn, Turn):
+                self._write(connection, turn, data)
+
+    def _write(self, connection: Connection, turn: Turn, data: bytes) -> None:
+        if not connection.write(data) and turn._unread is None:
+            turn._unread = data
 
     def _take_next_locked(self, connection: Connection) -> Optional[Turn]:
         """The question to write now; it counts as sent from here on."""
@@ -377,6 +381,20 @@ class Engine:
         return True
 
     # A question is asked again.
+
+    def send_unread(self, turn: Turn) -> bool:
+        """
+        Queue a question again that the CLI cannot have read: it had died before. Once.
+
+        False if it was read, as far as can be known, or is to be asked no more.
+        """
+        with self.lock:
+            data, turn._unread = turn._unread, b""
+            if not data or turn._is_over() or turn._was_cancelled or turn._stopping is not None:
+                return False
+            turn._data = data
+            self.queue.appendleft(turn)
+        return True
 
     def ask_again(
         self, turn: Turn, message: Any, wait: float, raw: Optional[Mapping[str, Any]]

@@ -12,6 +12,7 @@ alive: both can be collected together, and the client is closed.
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Set, Tuple
 
@@ -180,7 +181,13 @@ def check_handler(kind: str, handler: Any) -> None:
 def function_name(function: object) -> str:
     """What to call a function of the program's in a text; its own repr may fail, or take long."""
     name = getattr(function, "__qualname__", None)
-    return name if isinstance(name, str) else type(function).__name__
+    if not isinstance(name, str):
+        return type(function).__name__
+    if name.endswith("<lambda>"):  # all are called so
+        code = getattr(function, "__code__", None)
+        file = os.path.basename(str(getattr(code, "co_filename", "?")))
+        return f"{name} ({file}:{getattr(code, 'co_firstlineno', '?')})"
+    return name
 
 
 class Handling:

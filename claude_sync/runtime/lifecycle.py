@@ -375,14 +375,17 @@ class Lifecycle:
         if connection.retiring:
             return  # the next one is on its way
         if entry is not None and isinstance(entry.owner, Turn):
-            again = engine.endings.failed(entry.owner, error, engine.options.on_crash == "resume")
+            resume = engine.options.on_crash == "resume"
+            again = resume and engine.send_unread(entry.owner)
+            again = again or engine.endings.failed(entry.owner, error, resume)
             queued = queued or again
         elif connection.ready and self.idle_end is not None:
             self.idle_end(error)
         with self.spawning:  # it may have ended while it was being started
             superseded = connection is not self.connection
         if superseded:
-            return  # somebody was quicker, and the queue is the next one's
+            engine.send_next()  # somebody was quicker, and the queue is the next one's
+            return
         if missing:
             self._note_lost(connection)
         elif isinstance(error, FORM_ERRORS):

@@ -45,11 +45,15 @@ class Outgoing:
         self._stopped = False
         self.thread: Optional[threading.Thread] = None
 
-    def write(self, data: bytes) -> None:
-        """Send *data*, which is whole lines. Returns at once."""
+    def write(self, data: bytes) -> bool:
+        """
+        Send *data*, which is whole lines. Returns at once.
+
+        False: the CLI listens no more, and has certainly not got the last line of it.
+        """
         with self._lock:
             if self._stopped:
-                return
+                return False
             if self._traffic is not None:
                 self._traffic.bytes_sent += len(data)
                 self._traffic.lines_sent += data.count(b"\n")
@@ -58,9 +62,9 @@ class Outgoing:
                     taken = self._transport.write_now(data)
                 except OSError as error:
                     self._failed(error)
-                    return
+                    return False
                 if taken == len(data):
-                    return
+                    return True
                 data = data[taken:]
             self._waiting.append(data)
             if self.thread is None:
@@ -70,6 +74,7 @@ class Outgoing:
                 )
                 self.thread.start()
             self._changed.notify()
+            return True
 
     def stop(self) -> None:
         """Write no more; what waits is dropped."""

@@ -92,7 +92,11 @@ class Stopper:
         if self._engine.unqueue(turn):
             # Sent, if it waits to be asked again.
             tried = bool(turn._tries or turn._form_tries)
-            turn._fail(AskTimeout(turn.timeout, sent=tried, answer=turn._tried_answer))
+            error = AskTimeout(turn.timeout, sent=tried, answer=turn._tried_answer)
+            connection = self._engine.lifecycle.connection
+            if not tried and connection is not None and not connection.ready:
+                error = AskTimeout(turn.timeout, sent=False, what="the CLI was not ready")
+            turn._fail(error)
         elif not self.stop(turn, AskTimeout(turn.timeout)):
             entry = turn._entry
             if entry is not None and entry.result is not None:

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import signal
 import threading
 
 import pytest
@@ -32,6 +34,44 @@ def test_queued_questions_survive_a_crash(stand_in):
     assert turns[0].exception(PATIENCE) is not None
     answers = [turn.result(PATIENCE) for turn in turns[1:]]
     assert answers == [f"resumed: question {number}" for number in (1, 2, 3)]
+
+
+@pytest.fixture
+def asked_of_the_dead(stand_in, gone, monkeypatch):
+    """Ask a CLI that was killed while it was idle, before the client knows: the turn."""
+
+    def ask(**options):
+        client = stand_in(**options)
+        client.start()
+        connection = client._engine.lifecycle.connection
+        asked, end = threading.Event(), connection.end
+
+        def end_later(error):
+            assert asked.wait(PATIENCE)
+            end(error)
+
+        monkeypatch.setattr(connection, "end", end_later)
+        os.kill(client.pid, signal.SIGKILL)
+        gone(client.pid)
+        assert client.state == "idle"
+        turns = [client.submit(words, timeout=PATIENCE) for words in ("one", "two")]
+        asked.set()
+        return turns
+
+    return ask
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_what_a_dead_cli_cannot_have_read_is_asked_again(asked_of_the_dead):
+    """It was killed while idle, and a question came before its end did."""
+    assert [turn.result() for turn in asked_of_the_dead()] == ["echo: one", "echo: two"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_nothing_is_asked_again_with_raise(asked_of_the_dead):
+    """Whoever wants to know of every crash is told of this one, too."""
+    for turn in asked_of_the_dead(on_crash="raise"):
+        assert isinstance(turn.exception(), CliExited)
 
 
 def test_crash_with_raise(stand_in):

@@ -28,6 +28,14 @@ def test_greeting_is_never_answered_to_start(stand_in):
     assert client.state == "starting"
 
 
+def test_a_question_that_waits_for_the_greeting_says_so(stand_in):
+    """It is no other question that it waits for."""
+    client = stand_in(scripts.never_answers_the_greeting)
+    with pytest.raises(AskTimeout, match=r"the CLI was not ready after 0\.1 s.*doctor") as caught:
+        client.ask("hi", timeout=0.1)
+    assert caught.value.sent is False
+
+
 def test_greeting_is_refused(cli):
     """A CLI that refuses the greeting fails the question with its own words."""
     with Client(transport=cli) as client:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from claude_sync.errors import UsageError
-from claude_sync.runtime.handlers import KINDS, HandlerRegistry, add_methods_of, near_miss
+from claude_sync.runtime.handlers import (
+    KINDS,
+    HandlerRegistry,
+    add_methods_of,
+    function_name,
+    near_miss,
+)
 
 NAMES = [f"on_{kind}" for kind in KINDS]
 
@@ -137,3 +143,17 @@ def test_an_object_without_handlers_is_refused():
 def test_near_miss(name, meant):
     """Only what is very close was probably meant."""
     assert near_miss(name, NAMES) == meant
+
+
+def test_functions_have_names():
+    """Whatever it is; a lambda is told from others by its place."""
+    functions = {
+        "a": lambda: 1,
+        "b": lambda: 2,
+    }
+    first, second = functions.values()
+    names = {function_name(each) for each in (first, second, len, test_near_miss, object())}
+    assert {"len", "test_near_miss", "object"} < names
+    assert len(names) == 5
+    line = first.__code__.co_firstlineno
+    assert any(name.endswith(f"<lambda> (test_handlers.py:{line})") for name in names)

@@ -22,6 +22,7 @@ already) silences it.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -40,6 +41,15 @@ LONGEST_PAYLOAD = 200
 STREAM_EVENT = b'"stream_event"'
 # A private key that does not end is not longer.
 MOST_KEY_LINES = 2000
+
+
+def call_handlers(record: logging.LogRecord) -> None:
+    """Log a line; a handler that raises (stderr may be closed) ends none of our threads."""
+    with contextlib.suppress(Exception):
+        logging.Logger.callHandlers(logger, record)
+
+
+setattr(logger, "callHandlers", call_handlers)  # noqa: B010 - a method, for mypy
 
 
 def shortened(data: object) -> str:

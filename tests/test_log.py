@@ -22,6 +22,7 @@ from claude_sync.log import (
     logger,
     shortened,
 )
+from claude_sync.testing import ScriptedCli
 
 ROOT = Path(claude_sync.__file__).parent.parent
 
@@ -213,6 +214,33 @@ def test_without_a_console_nothing_is_printed(clean, no_other_logging, monkeypat
     monkeypatch.setattr(sys, "stderr", None)
     monkeypatch.setattr(logging, "raiseExceptions", False)
     logger.debug("= nobody hears this")
+
+
+class Broken(logging.Handler):
+    """Logging of a program's that fails."""
+
+    def emit(self, record):
+        raise ValueError("I/O operation on closed file")
+
+
+def test_logging_that_fails_ends_no_thread_of_a_client(clean):
+    """A handler fails, the CLI dies: both are logged, in vain, and nobody waits for ever."""
+    logger.addHandler(Broken())
+
+    def fail(text):
+        raise RuntimeError("oops")
+
+    def script(cli):
+        cli.accept()
+        cli.answer("Hello", prompt="hi")
+        cli.begin_turn(cli.expect("user"))
+        cli.hang_up(exit_code=1)
+
+    cli = ScriptedCli(script)
+    with claude_sync.Client(transport=cli, on_text=fail) as client:
+        assert client.ask("hi", timeout=30) == "Hello"
+        with pytest.raises(claude_sync.CliExited):
+            client.ask("die", timeout=30)
 
 
 def test_the_variable_works_in_a_program(tmp_path):

@@ -1,6 +1,8 @@
 """The README's examples of Tk windows run as they are printed."""
 
+import os
 import re
+import signal
 import textwrap
 
 import pytest
@@ -57,10 +59,11 @@ def test_the_first_window(run, until, monkeypatch):
             dialogs.append(self)
 
     monkeypatch.setattr(tk, "PermissionDialog", Dialog)
-    question = re.search(r"^``(Hello! \[\[tool .*\]\])``", README, re.MULTILINE).group(1)
+    question = re.search(r"question = '(Hello! \[\[tool .*\]\])'", README).group(1)
 
     def person(root, names):
         view, entry = names["view"], names["entry"]
+        until(root, lambda: root.focus_lastfor() is entry)  # Enter is all that it takes
         entry.delete(0, "end")
         entry.insert(0, question)
         press(entry, "Return")
@@ -73,6 +76,22 @@ def test_the_first_window(run, until, monkeypatch):
         entry.insert(0, "And then?")
         press(entry, "Return")
         until(root, lambda: "And then?" in view.get("1.0", "end"))
+        root.destroy()
+
+    run("First steps", person)
+
+
+def test_the_first_window_tells_what_went_wrong(run, until):
+    """Nobody waits for the answer, and a failure shows all the same."""
+
+    def person(root, names):
+        view, entry = names["view"], names["entry"]
+        entry.delete(0, "end")
+        entry.insert(0, "[[sleep 60]]")
+        press(entry, "Return")
+        until(root, lambda: names["client"].state == "busy")
+        os.kill(names["client"].pid, signal.SIGTERM)
+        until(root, lambda: "the CLI exited" in view.get("1.0", "end"))
         root.destroy()
 
     run("First steps", person)

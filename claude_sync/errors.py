@@ -97,8 +97,8 @@ class CliNotFound(ClaudeError, FileNotFoundError):
         return (
             "the 'claude' command was not found. Looked at:\n"
             f"{places}\n"
-            "Install it (pip install 'claude-sync[cli]', or npm install -g "
-            "@anthropic-ai/claude-code), or say where it is with cli=... or the "
+            "Install it (npm install -g @anthropic-ai/claude-code, or, from Python 3.10 on, "
+            "pip install 'claude-sync[cli]'), or say where it is with cli=... or the "
             "environment variable CLAUDE_CODE_PATH."
         )
 

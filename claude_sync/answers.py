@@ -36,6 +36,7 @@ from .errors import UsageError
 from .pieces import Piece, Text, Thinking
 from .protocol.outcomes import INTERRUPTED_TEXT, command_output
 from .runtime.stamps import Marks
+from .runtime.unseen import Watched
 
 if TYPE_CHECKING:
     from .blocks import ToolResult, ToolUse
@@ -129,7 +130,7 @@ class Answer(Account, Timed, Displayed, str):
         return tuple(self.result.permission_denials or ()) if self.result is not None else ()
 
 
-class Turn(Timed, Displayed, Future[Answer]):
+class Turn(Timed, Displayed, Watched, Future[Answer]):
     """
     A question in flight; its result is the :class:`Answer`.
 
@@ -218,6 +219,7 @@ class Turn(Timed, Displayed, Future[Answer]):
     def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
         """Wait as :meth:`result` does; return the error instead of raising it."""
         self._engine.delivery.wait_for_turn(self, timeout, "turn.exception")
+        self._seen()
         return super().exception(0)
 
     def cancel(self) -> bool:
@@ -229,6 +231,7 @@ class Turn(Timed, Displayed, Future[Answer]):
 
     def add_done_callback(self, function: Callable[[Turn], object]) -> None:
         """Call *function* with this turn when it is done, as a handler is called."""
+        self._is_watched()
         super().add_done_callback(lambda _: self._engine.delivery.call_back(function, self))
 
     @property
@@ -272,6 +275,7 @@ class Turn(Timed, Displayed, Future[Answer]):
                 self, None, "iterating over a turn", until=buffer.__len__
             )
         if not self.cancelled():
+            self._seen()
             error = super().exception(0)
             if error is not None:
                 raise error
@@ -286,6 +290,7 @@ class Turn(Timed, Displayed, Future[Answer]):
         if self._state == FINISHED and self._exception is None:
             answer = cast("Answer", self._result)  # nearly always, and without a lock
         else:
+            self._seen()
             answer = super().result(0)
         return answer
 
@@ -439,5 +444,8 @@ class Turn(Timed, Displayed, Future[Answer]):
         """Fail it, unless it is done."""
         self._marks.stop()
         self._stop_timers()
-        with contextlib.suppress(InvalidStateError):
+        self._failed_with(error)
+        try:
             self.set_exception(error)
+        except InvalidStateError:
+            self._seen()

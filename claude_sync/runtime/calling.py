@@ -89,6 +89,10 @@ class Calling:
         frames.threads.add(threading.current_thread())
         self.posting = self._frames = frames
 
+    def hears_results(self) -> bool:
+        """Whether anybody is told how turns end."""
+        return bool(self._handlers.of["result"] or self._handlers.of["message"])
+
     def is_dispatching(self) -> bool:
         """Whether the calling thread is inside a handler."""
         return getattr(self._dispatching, "depth", 0) > 0

@@ -90,6 +90,7 @@ class Screen:
         client.on_thinking(lambda _: self.spinner.now("thinking"))
         client.on_tool_use(self.use)
         client.on_tool_result(self.result)
+        client.on_system(self._system)
 
     def wait(self, turn: Turn) -> Answer:
         """Show *turn* until it is over; its answer. Ctrl-C stops it, and goes through."""
@@ -135,6 +136,10 @@ class Screen:
         if getattr(message, "error", None) and message.type == "assistant":
             self._complaints.add(message.message_id)
 
+    def _system(self, message: Any) -> None:
+        if message.subtype == "api_retry":
+            self.retry(message)
+
     def _text(self, text: Any) -> None:
         if text.message_id not in self._complaints:
             self.show(str(text), text.message_id)
@@ -167,6 +172,17 @@ class Screen:
             text = " ".join(result.text.split())
             text = text if len(text) <= LONGEST_RESULT else text[: LONGEST_RESULT - 1] + "…"
             self.say(f"  {MARKS['failed']} {name}: {text}", "wrong")
+
+    def retry(self, retry: Any) -> None:
+        """The service failed, and the CLI tries again; a line about it may follow in the log."""
+        # Only here: it goes well nearly always.
+        from ..runtime.retrying import count_of, what_happened
+
+        if self.on_terminal:
+            self.clear()
+        count = count_of(retry)
+        tries = "trying again" + (f" ({count})" if count else "")
+        self.spinner.now(f"{what_happened(retry)}, {tries}")
 
     def _write(self, text: str) -> None:
         if self._broken is None:

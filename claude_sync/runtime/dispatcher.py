@@ -35,7 +35,9 @@ from .items import Asked, EndOfStream, Routed, StderrLine, Withdrawn
 # the rest, and the reader has loaded them before the first message comes.
 if TYPE_CHECKING:
     from ..messages import Assistant, Message, User
+    from ..system_messages import ApiRetry
     from .engine import Engine
+    from .retrying import Retrying
 
 __all__ = ["Dispatcher"]
 
@@ -52,6 +54,8 @@ class Dispatcher(Calling):
         self._parse: Any = None
         self._assembler = Assembler()
         self._session_id: Optional[str] = None
+        # Made when the CLI first tries something again.
+        self._retrying: Optional[Retrying] = None
 
     def is_unheard(self) -> bool:
         """Whether there is no handler at all, and nowhere else that calls are posted to."""
@@ -256,7 +260,7 @@ class Dispatcher(Calling):
                 self.call(handler, result)
 
     def _system(self, message: Message) -> None:
-        from ..system_messages import Init, Status
+        from ..system_messages import ApiRetry, Init, Status
         from ..task_messages import Task
 
         of = self._handlers.of
@@ -273,6 +277,16 @@ class Dispatcher(Calling):
         elif isinstance(message, Task):
             for handler in of["task"]:
                 self.call(handler, message)
+        elif isinstance(message, ApiRetry):
+            self._api_retry(message)
+
+    def _api_retry(self, message: ApiRetry) -> None:
+        if self._retrying is None:
+            from .retrying import Retrying
+
+            self._retrying = Retrying()
+        # After its handlers: a screen has made room for the line by then.
+        self._retrying.see(message)
 
     def _result(self, item: Routed, turn: Optional[Turn]) -> None:
         entry, raw, of = item.completes, item.raw, self._handlers.of

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from claude_sync import Client, Text
+from claude_sync import ApiRetry, Client, Text
 from claude_sync.blocks import ToolResult, ToolUse
 from claude_sync.commands import screens
 from claude_sync.commands.screens import Screen, Spinner, tool_line
@@ -163,6 +163,56 @@ def test_what_the_cli_says_about_a_failure_is_no_answer(terminal):
         with pytest.raises(Exception, match="Credit is low"):
             screen.wait(client.submit("hi", timeout=30))
     assert terminal[0].getvalue() == ""
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_tries_of_the_cli_are_told(terminal, clock, text):
+    """What the service answered, and how often it is tried; then what is going on again."""
+    told = []
+    fields = {"max_retries": 10, "error_status": 529, "error": "overloaded"}
+
+    def script(cli):
+        cli.accept()
+        user = cli.expect("user")
+        cli.begin_turn(user)
+        cli.say(builders.system("api_retry", attempt=1, **fields))
+        cli.say(builders.system("api_retry", attempt=2, **fields))
+        cli.say(builders.system("api_retry"))
+        cli.say(builders.assistant([builders.thinking("hm"), builders.tool_use("Bash", {}, "t1")]))
+        cli.end_turn(user, "done")
+        cli.expect_end()
+
+    screen = Screen()
+    with Client(transport=ScriptedCli(script), post="manual") as client:
+        screen.attach(client, text=text)
+
+        @client.on_system
+        def look(message):
+            if message.subtype == "api_retry":
+                told.append(shows(screen.spinner, clock, 1))
+
+        client.on_tool_use(lambda _: told.append(shows(screen.spinner, clock, 1)))
+        screen.wait(client.submit("hi", timeout=30))
+    assert told == [
+        "the service answered 529, trying again (1 of 10) 1 s",
+        "the service answered 529, trying again (2 of 10) 1 s",
+        "the service could not be reached, or the connection broke, trying again 1 s",
+        "Bash 1 s",
+    ]
+
+
+def test_what_is_logged_of_a_try_begins_on_a_line_of_its_own(terminal, clock):
+    """The text ends its line, and the spinner is gone."""
+    out, errors = terminal
+    screen = Screen()
+    screen.spinner.now("thinking")
+    clock.now += 1
+    screen.spinner.tick()
+    screen._painter.feed("one")
+    screen.retry(ApiRetry("api_retry", {}, 1, 10, 500.0, None, "overloaded"))
+    assert out.getvalue() == "one\n"
+    assert errors.getvalue().endswith("1 s" + screens.WIPE)
+    assert shows(screen.spinner, clock, 2) == "the service failed, trying again (1 of 10) 2 s"
 
 
 def test_a_reader_that_leaves_ends_the_waiting(terminal):

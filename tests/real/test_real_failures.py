@@ -50,6 +50,19 @@ def test_a_failure_of_the_service(hasty, model, status, error, advice):
     assert hasty.ask(f"after {status}", timeout=60).endswith(f"after {status}")
 
 
+@pytest.mark.parametrize(
+    ("status", "told"), [(529, "529 (overloaded)"), (401, "401 (authentication_failed)")]
+)
+def test_that_the_cli_tries_again_is_told_once(client_of, cli, model, home, caplog, status, told):
+    """Without a handler, while ask() waits; older CLIs try again without a word."""
+    model.when(f"fail twice with {status}").fail(status, times=2).reply("at last")
+    client = client_of(env=model.environment(home, retries=3))
+    assert client.ask(f"fail twice with {status}", timeout=100) == "at last"
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    expected = [f"! the service answered {told}: the CLI tries again, 1 of 3"]
+    assert warnings == (expected if cli.is_new else [])
+
+
 def test_a_failure_can_be_returned(hasty, model):
     """With raise_on_error=False a failed turn is an answer with is_error."""
     model.when("fail softly").fail(400, "softly")
@@ -91,13 +104,15 @@ def test_no_credentials(client_of):
     assert "ANTHROPIC_API_KEY" in str(caught.value)
 
 
-def test_nobody_listens(client_of):
+def test_nobody_listens(client_of, cli, caplog):
     """A service that cannot be reached is an ApiError without a status: check the network."""
     client = client_of(env={"ANTHROPIC_BASE_URL": refused_url(), "CLAUDE_CODE_MAX_RETRIES": "1"})
     with pytest.raises(claude_sync.ApiError) as caught:
         client.ask("anybody there?", timeout=90)
     assert caught.value.status is None
     assert "ANTHROPIC_BASE_URL" in str(caught.value)
+    told = "could not be reached, or the connection broke: the CLI tries again, 1 of 1"
+    assert caplog.text.count(told) == (1 if cli.is_new else 0)
 
 
 def test_limits_of_a_turn(client_of, cli, model):

@@ -153,7 +153,7 @@ def of_session(session: Any, cwd: Any, config_dir: Any) -> Chat:
     if isinstance(session, SessionInfo):
         chat.title = session.title
     elif isinstance(session, str):
-        infos = list_sessions(cwd, config_dir=config_dir)
+        infos = list_sessions(cwd, everything=True, config_dir=config_dir)
         chat.title = next((info.title for info in infos if info.session_id == session), "")
     return chat
 

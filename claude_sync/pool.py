@@ -270,7 +270,7 @@ class Pool:
 
     def __repr__(self) -> str:
         keeper = self._keeper
-        ready, lent = keeper.count("idle"), keeper.count("lent")
+        ready, lent = keeper.count("idle", "used"), keeper.count("lent")
         return f"<Pool {self.state} size={self._size} ready={ready} lent={lent}>"
 
     # How.

@@ -60,13 +60,18 @@ JUST_LATER = 1_000_000
 
 
 def list_sessions(
-    cwd: Optional[PathLike] = None, *, config_dir: Optional[PathLike] = None
+    cwd: Optional[PathLike] = None,
+    *,
+    everything: bool = False,
+    config_dir: Optional[PathLike] = None,
 ) -> List[SessionInfo]:
     """
     The saved conversations, the newest first.
 
     Args:
         cwd: Only those held in this folder; None for all of this user.
+        everything: Also those in which nothing was asked: ``/clear`` begins a conversation of
+            its own, and may be all there is in it. By its id each can be read and resumed.
         config_dir: Where the CLI keeps its files.
 
     Files that are damaged or cannot be read are left out, with a line in the log.
@@ -74,7 +79,7 @@ def list_sessions(
     """
     found = []
     for folder in project_folders(config_folder(config_dir), cwd):
-        found.extend(Listing(folder).infos())
+        found.extend(Listing(folder, everything=everything).infos())
     if cwd is not None:
         # Different folders may share one name: a-b and a_b.
         path = real_path(cwd)

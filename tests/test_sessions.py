@@ -56,6 +56,21 @@ def test_the_newest_comes_first(config):
     assert titles("/three") == []
 
 
+def test_the_newest_is_one_in_which_something_was_asked(config):
+    """What /clear begins is empty; by its id it is there like any other."""
+    conversation(config, "asked", age=10, cwd="/one")
+    empty = Saved(config, cwd="/one")
+    empty.user("<local-command-caveat>x</local-command-caveat>", isMeta=True)
+    empty.user("<command-name>/clear</command-name>")
+    empty.save()
+    assert titles() == titles("/one") == ["asked"]
+    assert titles(everything=True) == titles("/one", everything=True) == ["/clear", "asked"]
+    assert len(read_session(empty.session_id)) == 2
+    rename_session(empty.session_id, "kept")
+    assert titles(everything=True) == ["kept", "asked"]
+    assert delete_session(empty.session_id) is not None
+
+
 def test_another_folder_of_the_cli(config, tmp_path):
     """config_dir= comes before the environment; a folder that is missing has none."""
     conversation(tmp_path / "another", "there")

@@ -250,7 +250,8 @@ def session_named(name: str, cwd: Optional[str] = None) -> SessionInfo:
                 "those of others."
             )
         return of_folder[0]
-    found = [info for info in list_sessions(cwd) if info.session_id.startswith(name.lower())]
+    everything = list_sessions(cwd, everything=True)
+    found = [info for info in everything if info.session_id.startswith(name.lower())]
     if len(name) < SHORTEST or not found:
         raise UsageError(
             f"there is no session {name!r}. Give its id, or at least {SHORTEST} letters of its "

@@ -96,6 +96,20 @@ def test_a_name_that_means_none_or_several_is_refused(run, config, here, name, w
     assert words in stderr
 
 
+def test_one_in_which_nothing_was_asked_is_shown_by_its_id_alone(run, config, here):
+    """It is not the last one, and not in the list."""
+    conversation(config, "hello", cwd=here, session_id=ID, age=9)
+    empty = Saved(config, cwd=here, session_id=OTHER)
+    empty.user("<command-name>/clear</command-name>")
+    empty.save()
+    _, listed, _ = run("sessions", "list", "--json")
+    assert [json.loads(line)["session_id"] for line in listed.splitlines()] == [ID]
+    assert "echo: hello" in run("sessions", "show", "last")[1]
+    code, shown, _ = run("sessions", "show", OTHER[:10])
+    assert code == 0
+    assert shown.startswith("# /clear\n")
+
+
 def test_there_is_no_last_one_in_an_empty_folder(run, config):
     """Those of other folders are not meant."""
     conversation(config, "hello", cwd="/srv/shop")

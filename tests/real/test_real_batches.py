@@ -67,6 +67,26 @@ def test_a_conversation_is_kept_together(new_cli, model, options):
         assert "Minka" in words_of(model.conversation[-1])
 
 
+@pytest.mark.parametrize("kind", ["map", "pool"])
+def test_no_conversation_is_left_without_a_question(cli, options, home, tmp_path, kind):
+    """What is saved is what was asked, and the last of it is gone on with."""
+    prompts = [f"{kind} {number}" for number in range(5)]
+    if kind == "map":
+        batch = claude_sync.map(prompts, workers=2, timeout=100, **options)
+        answers = [item.answer for item in batch.results()]
+    else:
+        with claude_sync.Pool(2, **options) as pool:
+            answers = [pool.ask(prompt, timeout=100) for prompt in prompts]
+    found = claude_sync.sessions.list_sessions(
+        tmp_path, everything=True, config_dir=home / ".claude"
+    )
+    assert sorted(info.first_prompt for info in found) == prompts
+    assert {info.session_id for info in found} == {answer.session_id for answer in answers}
+    with claude_sync.Client(continue_conversation=True, **options) as client:
+        client.ask("and then?", timeout=100)
+        assert client.session_id in {answer.session_id for answer in answers}
+
+
 @pytest.mark.timeout(300)
 def test_two_hundred_prompts(new_cli, options):
     """Four workers; each prompt its own answer, in order, and every cent counted."""

@@ -192,6 +192,36 @@ def test_the_last_one_is_the_first_in_the_list(client_of, config, tmp_path):
     assert session == newer
 
 
+def test_where_nothing_was_asked_is_not_listed(client_of, cli, config, tmp_path):
+    """Commands of the CLI itself, such as /clear begins with; one that asks something is listed."""
+    (tmp_path / ".claude" / "commands").mkdir(parents=True)
+    (tmp_path / ".claude" / "commands" / "mine.md").write_text("Say it: $ARGUMENTS")
+    asked, answers = held(client_of, "/mine please")
+    assert answers == ["echo: Say it: please"]
+    cost, _ = held(client_of, "/cost", "/context")
+    empty = [cost]
+    if cli.is_new:
+        client = client_of()
+        client.ask("this is asked", timeout=90)
+        listed = [client.session_id, asked]
+        client.rename("a title")
+        client.ask("/clear", timeout=90)
+        empty.insert(0, client.session_id)
+        client.close()
+    else:
+        listed = [asked]
+    found = sessions.list_sessions(tmp_path, config_dir=config)
+    assert [info.session_id for info in found] == listed
+    found = sessions.list_sessions(tmp_path, everything=True, config_dir=config)
+    assert {info.session_id for info in found} == {*listed, *empty}
+    for session in empty:
+        assert sessions.read_session(session, config_dir=config)
+    # Gone on with, it is a conversation like any other.
+    session, _ = held(client_of, "now something is asked", resume=cost)
+    (info, *_) = sessions.list_sessions(tmp_path, config_dir=config)
+    assert (info.session_id, info.first_prompt) == (session, "now something is asked")
+
+
 def test_going_on_from_an_earlier_message(client_of, cli, model, config):
     """resume_at= leaves out what came after it, for the model and in what is read back."""
     session, answers = held(client_of, "alpha one", "beta two")

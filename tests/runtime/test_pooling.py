@@ -15,6 +15,17 @@ from claude_sync.testing.offline import echo
 PATIENCE = 30.0
 
 
+class Life(ScriptedCli):
+    """A stand-in that counts how often it was told to begin anew."""
+
+    cleared = 0
+
+    def write(self, data):
+        """The client says something."""
+        self.cleared += data.count(b'"/clear"')
+        super().write(data)
+
+
 class Starts:
     """Makes clients; counts how many are alive at once."""
 
@@ -32,7 +43,7 @@ class Starts:
                 raise self.fail.pop(0)
             self.alive += 1
             self.most = max(self.most, self.alive)
-            self.lives.append(ScriptedCli(echo))
+            self.lives.append(Life(echo))
             life = self.lives[-1]
         return Client(transport=lambda: life, on_close=self.closed)
 
@@ -202,19 +213,78 @@ def test_while_starts_fail_no_more_are_tried_than_are_wanted(keeper_of, caplog):
     assert starts.made == 4
 
 
-def test_a_client_that_died_is_not_handed_out(keeper_of):
-    """One whose CLI ended while it was idle is replaced before anybody sees it."""
+def test_nothing_is_tidied_while_nobody_waits(keeper_of):
+    """A new conversation is begun for a question, and not left behind without one."""
+    starts = Starts()
+    keeper = keeper_of(starts, size=1, ahead=True)
+    member = take(keeper)
+    keeper.give_back(member, reusable=True)
+    assert keeper.count("used") == 1
+    assert take(keeper) is member
+    assert starts.lives[0].cleared == 1
+    keeper.give_back(member, reusable=True)
+    keeper.close(PATIENCE)
+    assert starts.lives[0].cleared == 1
+
+
+def test_a_client_that_was_not_used_comes_before_one_to_be_tidied(keeper_of):
+    """What is ready is taken."""
+    starts = Starts()
+    keeper = keeper_of(starts, size=2, ahead=True)
+    keeper.open()
+    wait_until(lambda: keeper.count("idle") == 2)
+    member = take(keeper)
+    keeper.give_back(member, reusable=True)
+    assert take(keeper) is not member
+    assert (keeper.count("used"), starts.made) == (1, 2)
+    assert [life.cleared for life in starts.lives] == [0, 0]
+
+
+def test_a_client_is_tidied_for_one_who_waits_already(keeper_of):
+    """It is told so when the client comes back."""
+    starts = Starts()
+    keeper = keeper_of(starts, size=1)
+    member, taken = take(keeper), []
+    thread = threading.Thread(target=lambda: taken.append(take(keeper)), daemon=True)
+    thread.start()
+    wait_until(lambda: keeper._waiting)
+    keeper.give_back(member, reusable=True)
+    thread.join(PATIENCE)
+    assert taken == [member]
+    assert (starts.lives[0].cleared, starts.made) == (1, 1)
+
+
+def test_a_client_that_was_tidied_for_nobody_is_the_next(keeper_of):
+    """So that the conversation it has begun does not stay empty."""
+    starts = Starts()
+    keeper = keeper_of(starts, size=2, ahead=True)
+    keeper.open()
+    wait_until(lambda: keeper.count("idle") == 2)
+    one, other = take(keeper), take(keeper)
+    keeper.give_back(one, reusable=True)
+    assert take(keeper) is one
+    keeper.put_back(other)
+    keeper.put_back(one)
+    assert take(keeper) is one
+
+
+@pytest.mark.parametrize("state", ["idle", "used"])
+def test_a_client_that_died_is_not_handed_out(keeper_of, state):
+    """One whose CLI ended while nobody had it is replaced before anybody sees it."""
     starts = Starts()
     keeper = keeper_of(starts, size=1)
     member = take(keeper)
-    keeper.give_back(member, reusable=True)
-    wait_until(lambda: keeper.count("idle") == 1)
+    if state == "idle":
+        keeper.put_back(member)
+    else:
+        keeper.give_back(member, reusable=True)
+    assert keeper.count(state) == 1
     starts.lives[0].hang_up(1)
     wait_until(lambda: member.client.state == "crashed")
     another = take(keeper)
     assert another is not member
     assert another.client.state == "idle"
-    assert starts.made == 2
+    assert (starts.made, starts.lives[0].cleared) == (2, 0)
 
 
 def test_the_time_to_wait_has_an_end(keeper_of):

@@ -14,6 +14,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Union
 
+from .log import logger
+
 if TYPE_CHECKING:
     from .permissions import Decision, PermissionRequest
 
@@ -30,9 +32,10 @@ REFUSED = (
     "The user said no to this. Do not try to do the same in another way; go on without it, or "
     "ask what to do instead."
 )
-HELP = (
-    "  y                allow it this once\n"
-    "  a                allow it, and do not ask about the like again in this session\n"
+NO_RULE = "The CLI suggests no rule for this, so there is no always; y allows it once.\n"
+HELP = "  y                allow it this once\n"
+HELP_ALWAYS = "  a                allow it, and do not ask about the like again in this session\n"
+HELP_REST = (
     "  n                refuse it\n"
     "  n some reason    refuse it, and tell Claude why\n"
     "  ?                show this, and what is known about the request\n"
@@ -49,13 +52,41 @@ class CannotAsk(Exception):
     """There is nobody to ask; the text says why."""
 
 
+class NoTerminal(CannotAsk):
+    """Nobody knows that somebody was to be asked: there is no terminal, or it is gone."""
+
+
+class Unasked:
+    """Tells once in a process that somebody should have been asked."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._told = False
+
+    def tell(self, request: PermissionRequest) -> None:
+        """*request* is denied because there is no terminal."""
+        with self._lock:
+            told, self._told = self._told, True
+        if not told:
+            logger.warning(
+                "! Claude asked to use %s and was denied, because there was no terminal to ask "
+                "on. Run the program in a terminal, or decide without one: "
+                "permissions=policies.allow_tools(...)",
+                on_one_line(request.tool),
+            )
+
+
+UNASKED = Unasked()
+
+
 def ask_on_terminal(request: PermissionRequest) -> Optional[Decision]:
     """
     Show what is wanted and let the person at the terminal decide.
 
-    The replies are ``y``, ``n``, ``a`` for always, ``n`` with a reason that Claude
-    is told, and ``?``. Works on any thread; several requests are asked one after
-    another. Without a terminal, at the end of input and at Ctrl-C the answer is no.
+    The replies are ``y``, ``n``, ``a`` for always where the CLI suggests a rule for it,
+    ``n`` with a reason that Claude is told, and ``?``. Works on any thread; several
+    requests are asked one after another. Without a terminal, at the end of input and at
+    Ctrl-C the answer is no; that there is no terminal is logged as a warning, once.
     None is returned where the request was withdrawn meanwhile, and for a question
     of Claude's (``AskUserQuestion``) that cannot be asked here.
     """
@@ -65,6 +96,8 @@ def ask_on_terminal(request: PermissionRequest) -> Optional[Decision]:
         with ONE_QUESTION:
             reply = reply_to(request)
     except CannotAsk as problem:
+        if isinstance(problem, NoTerminal):
+            UNASKED.tell(request)
         return request.deny(NOBODY.format(problem))
     # The verbs are called without the lock: what they do is not ours.
     if reply is None:
@@ -86,13 +119,19 @@ def reply_to(request: PermissionRequest) -> Optional[str]:
     say(always_means(request))
     forget_typed()
     while True:
-        reply = read("Allow it? [y]es / [n]o / [a]lways / n with a reason / ? ")
+        reply = read(prompt_for(request))
         if request.cancelled.is_set():
             say("The request was withdrawn meanwhile; nothing was decided.\n")
             return None
         decided = decision_in(reply, request, say)
         if decided is not None:
             return decided
+
+
+def prompt_for(request: PermissionRequest) -> str:
+    """What is asked; always is offered only where a rule would follow from it."""
+    always = "[a]lways / " if always_means(request) else ""
+    return f"Allow it? [y]es / [n]o / {always}n with a reason / ? "
 
 
 def decision_in(
@@ -104,10 +143,13 @@ def decision_in(
         return "n " + (refusal.group(1) or "").strip()
     if reply.lower() in ("y", "yes"):
         return "y"
+    has_rule = bool(always_means(request))
     if reply.lower() in ("a", "always"):
-        return "a"
-    if reply == "?":
-        say(HELP)
+        if has_rule:
+            return "a"
+        say(NO_RULE)
+    elif reply == "?":
+        say(HELP + (HELP_ALWAYS if has_rule else "") + HELP_REST)
         for name, text in (("Reason", request.reason), ("About", request.description)):
             if text:
                 say(f"{name}:\n{indented(str(text))}")
@@ -117,7 +159,7 @@ def decision_in(
 
 
 def always_means(request: PermissionRequest) -> str:
-    """A line that tells what the reply ``a`` would allow from now on."""
+    """A line that tells what the reply ``a`` would allow from now on; empty: nothing would."""
     rules: List[str] = []
     for suggestion in request.suggestions:
         if suggestion.get("type") != "addRules" or suggestion.get("behavior") != "allow":
@@ -225,7 +267,7 @@ def check_terminal() -> None:
     except (OSError, ValueError):  # closed
         there = False
     if not there:
-        raise CannotAsk("the program has no terminal")
+        raise NoTerminal("the program has no terminal")
 
 
 def read(prompt: str) -> str:
@@ -237,7 +279,7 @@ def read(prompt: str) -> str:
     except KeyboardInterrupt:
         raise CannotAsk("the user pressed Ctrl-C at the question") from None
     except (OSError, ValueError, RuntimeError):
-        raise CannotAsk("the terminal could not be read") from None
+        raise NoTerminal("the terminal could not be read") from None
     # A terminal of another encoding leaves pieces that the wire could not carry.
     return reply.strip().encode("utf-8", "replace").decode("utf-8")
 
@@ -249,7 +291,7 @@ def say(text: str) -> None:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except (OSError, ValueError):
-        raise CannotAsk("the terminal could not be written to") from None
+        raise NoTerminal("the terminal could not be written to") from None
 
 
 def visible(text: str) -> str:

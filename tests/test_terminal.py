@@ -10,7 +10,14 @@ import threading
 import pytest
 from stand_in_requests import StandInRequest
 
+from claude_sync import terminal
 from claude_sync.terminal import ask_on_terminal, visible
+
+RULES = [{"toolName": "Bash", "ruleContent": "ls *"}]
+RULE = {"type": "addRules", "behavior": "allow", "rules": RULES, "destination": "localSettings"}
+MODE = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+# Suggestions of which nothing follows that "always" could mean.
+NO_RULES = [(), (MODE,), ({**RULE, "behavior": "deny"},), ({**RULE, "rules": []},)]
 
 
 class Screen(io.StringIO):
@@ -66,7 +73,30 @@ def typed(monkeypatch):
 def test_a_reply_decides(typed, reply, decision):
     """Yes, always, or no with the reason that Claude is told."""
     typed(reply)
-    assert ask_on_terminal(StandInRequest()) == decision
+    assert ask_on_terminal(StandInRequest(suggestions=(MODE, RULE))) == decision
+
+
+@pytest.mark.parametrize("suggestions", NO_RULES)
+def test_always_is_not_offered_without_a_rule(typed, suggestions):
+    """The next one would be asked about again; whoever types it is told, and asked again."""
+    screen = typed("?", "a", "ALWAYS", "y")
+    assert ask_on_terminal(StandInRequest(suggestions=suggestions)) == ("allow",)
+    shown = screen.getvalue()
+    assert shown.count("Allow it? [y]es / [n]o / n with a reason / ? \n") == 4
+    told = "The CLI suggests no rule for this, so there is no always; y allows it once.\n"
+    assert shown.count(told) == 2
+    assert "the like again" not in shown
+    assert "not understood" not in shown
+
+
+def test_always_is_offered_with_a_rule(typed):
+    """In the question, and in the list of replies."""
+    screen = typed("?", "a")
+    assert ask_on_terminal(StandInRequest(suggestions=(MODE, RULE))) == ("always",)
+    shown = screen.getvalue()
+    assert shown.count("Allow it? [y]es / [n]o / [a]lways / n with a reason / ? \n") == 2
+    assert "  a                allow it, and do not ask about the like again" in shown
+    assert "no rule" not in shown
 
 
 @pytest.mark.parametrize("reply", ["n", "No", "n "])
@@ -85,7 +115,7 @@ def test_the_preview_is_shown_before_the_question(typed):
     shown = screen.getvalue()
     assert "Claude wants to use Bash" in shown
     assert "  | $ git status\n  | Allow it? y\n" in shown
-    assert shown.index("  | $ git") < shown.index("[y]es / [n]o / [a]lways")
+    assert shown.index("  | $ git") < shown.index("[y]es / [n]o / ")
 
 
 def test_control_characters_are_shown_and_not_obeyed(typed):
@@ -152,6 +182,38 @@ def test_without_a_terminal_the_answer_is_no(typed, monkeypatch):
     closed.isatty = lambda: (_ for _ in ()).throw(ValueError("closed"))
     monkeypatch.setattr(sys, "stdin", closed)
     assert "no terminal" in ask_on_terminal(StandInRequest())[1]
+
+
+@pytest.fixture
+def unwarned(monkeypatch):
+    """As in a program that has not been warned yet."""
+    monkeypatch.setattr(terminal, "UNASKED", terminal.Unasked())
+
+
+def warnings_in(caplog):
+    """What was logged."""
+    return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+
+
+def test_that_there_is_no_terminal_is_logged_once(typed, caplog, unwarned):
+    """A service that is denied everything would otherwise never know why."""
+    typed(tty=False)
+    for tool in ("Write", "Bash"):
+        assert ask_on_terminal(StandInRequest(tool))[0] == "deny"
+    (warning,) = warnings_in(caplog)
+    assert warning.startswith("! Claude asked to use Write and was denied, because there was no ")
+    assert "no terminal to ask on" in warning
+    assert "permissions=" in warning
+
+
+@pytest.mark.parametrize(
+    ("reply", "warns"), [(OSError, 1), (RuntimeError, 1), (EOFError, 0), (KeyboardInterrupt, 0)]
+)
+def test_who_is_there_is_not_warned(typed, caplog, unwarned, reply, warns):
+    """Ctrl-C and Ctrl-D are pressed by somebody; a terminal that is gone is none."""
+    typed(reply)
+    assert ask_on_terminal(StandInRequest())[0] == "deny"
+    assert len(warnings_in(caplog)) == warns
 
 
 def test_a_terminal_that_cannot_be_written_to_is_none(typed, monkeypatch):

@@ -28,6 +28,8 @@ __all__ = ["Line", "PermissionForm", "QuestionField", "QuestionForm", "lines_of"
 
 # The tools whose preview is a diff.
 DIFF_TOOLS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
+# Those of them that make a file where none is. (A new cell has a diff like a new file.)
+CREATING_TOOLS = ("Edit", "MultiEdit", "Write")
 # More of a title or a rule than this is no help to anybody.
 LONGEST_TITLE = 200
 MOST_RULES = 6
@@ -101,10 +103,11 @@ class PermissionForm(Form):
 
     def __init__(self, request: PermissionRequest) -> None:
         super().__init__(request)
-        self.title = title_of(request)
-        self.details = tuple(details_of(request))
         self.is_diff = request.tool in DIFF_TOOLS
         self.lines = lines_of(request.preview(), self.is_diff)
+        creates = request.tool in CREATING_TOOLS and is_of_new_file(self.lines)
+        self.title = title_of(request, creates)
+        self.details = tuple(details_of(request))
         self.always = always_of(request)
 
     def allow(self) -> bool:
@@ -254,15 +257,15 @@ def form_of(subject: Any) -> Union[PermissionForm, QuestionForm]:
 # Texts.
 
 
-def title_of(request: PermissionRequest) -> str:
-    """What is asked, in a line."""
+def title_of(request: PermissionRequest, creates: bool = False) -> str:
+    """What is asked, in a line; *creates*: the file is not there yet."""
     if request.title:
         return shown(request.title)
     who = "A subagent" if request.agent_id else "Claude"
     if request.tool == "Bash":
         return f"{who} wants to run a command"
     if request.tool in DIFF_TOOLS:
-        return f"{who} wants to change a file"
+        return f"{who} wants to {'create' if creates else 'change'} a file"
     if request.tool == "ExitPlanMode":
         return f"{who} wants to carry out this plan"
     if request.mcp_server:
@@ -325,6 +328,13 @@ def lines_of(preview: str, is_diff: bool) -> Tuple[Line, ...]:
         else:
             found.append(Line("note" if is_note(line) else "plain", line))
     return tuple(found)
+
+
+def is_of_new_file(lines: Sequence[Line]) -> bool:
+    """Whether a diff begins with no file at all. The title says what the preview shows."""
+    head = [line.text for line in lines if line.kind != "note"][:2]
+    # The device of that name is no new file, when something is written to it.
+    return head[:1] == ["--- /dev/null"] and "+++ /dev/null" not in head
 
 
 def is_note(line: str) -> bool:

@@ -282,6 +282,9 @@ def preview_of(parent: tkinter.Misc, form: PermissionForm) -> Tuple[ttk.Frame, t
     for line in form.lines:
         text.insert("end", line.text + "\n", line.kind)
     text.delete("end-1c")
+    # The newline that is left is Tk's own: without its tag the last line has colour only as
+    # far as it has text.
+    text.tag_add(form.lines[-1].kind, "end-1c", "end")
     text.tag_raise("sel")
     text.configure(state="disabled")
     down = AutoScrollbar(frame, orient="vertical", command=text.yview)

@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Union
 
 from ..displays import preview_html
 from ..markup import escape
-from ..terminal import NOBODY, REFUSED, always_means, decision_in, indented, on_one_line
+from ..terminal import (
+    NOBODY,
+    REFUSED,
+    always_means,
+    decision_in,
+    indented,
+    on_one_line,
+    prompt_for,
+)
 from .rendering import summary_of
 from .views import write_out
 
@@ -30,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Prompter"]
 
-ASK = "Allow it? [y]es / [n]o / [a]lways / n with a reason / ? "
 NO_INPUT = (
     "this notebook takes no input. Decide beforehand, with "
     "claude_sync.notebook.configure(permissions=...)"
@@ -196,7 +203,7 @@ class Reader:
 def reply_to(request: PermissionRequest, reader: Reader) -> str:
     """``y``, ``a``, or ``n`` and a blank and the reason."""
     while True:
-        decided = decision_in(reader.read(ASK), request, write_out)
+        decided = decision_in(reader.read(prompt_for(request)), request, write_out)
         if decided is not None:
             return decided
 

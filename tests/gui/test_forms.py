@@ -112,6 +112,38 @@ def test_the_title_says_what_is_asked(asked, tool, fields, title):
     assert PermissionForm(asked(tool, **fields)).title == title
 
 
+@pytest.mark.parametrize(
+    ("tool", "input", "verb"),
+    [
+        ("Write", {"file_path": "new.txt", "content": "x\n"}, "create"),
+        ("Write", {"file_path": "new.txt", "content": ""}, "create"),
+        ("Write", {"file_path": "leads.txt", "content": "x\n"}, "create"),
+        ("Write", {"file_path": "old.txt", "content": "x\n"}, "change"),
+        ("Write", {"file_path": "old.txt", "content": "--- /dev/null\n"}, "change"),
+        ("Write", {"file_path": "/dev/null", "content": "x\n"}, "change"),
+        ("Write", {"file_path": ".", "content": "x\n"}, "change"),
+        ("Write", {}, "change"),
+        ("Edit", {"file_path": "new.txt", "old_string": "", "new_string": "x"}, "create"),
+        ("Edit", {"file_path": "new.txt", "old_string": "y", "new_string": "x"}, "change"),
+        ("NotebookEdit", {"notebook_path": "a.ipynb", "edit_mode": "insert"}, "change"),
+    ],
+)
+def test_the_title_says_whether_a_file_is_new(asked, tmp_path, tool, input, verb):
+    """As the preview shows it; a new cell, or a file that cannot be read, is a change."""
+    tmp_path.joinpath("old.txt").write_text("old\n")
+    tmp_path.joinpath("a.ipynb").write_text('{"cells": []}')
+    tmp_path.joinpath("leads.txt").symlink_to(tmp_path / "nowhere.txt")
+    assert PermissionForm(asked(tool, input)).title == f"Claude wants to {verb} a file"
+
+
+def test_the_words_of_the_cli_are_the_title_of_a_new_file(asked):
+    """It may know more than we do; and a subagent is told as one."""
+    input = {"file_path": "new.txt", "content": "x"}
+    assert PermissionForm(asked("Write", input, title="Write it?")).title == "Write it?"
+    form = PermissionForm(asked("Write", input, agent_id="a1"))
+    assert form.title == "A subagent wants to create a file"
+
+
 def test_a_title_has_an_end(asked):
     """Whatever a server calls its tool."""
     assert len(PermissionForm(asked("x" * 5000)).title) < 250

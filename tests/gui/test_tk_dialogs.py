@@ -100,6 +100,9 @@ def test_a_change_is_shown_with_colours(asking, tmp_path):
     assert lines[-3:] == [" one", "-two", "+three"]
     tags = [text.tag_names(f"{number}.0") for number in range(1, len(lines) + 1)]
     assert tags[-4:] == [("hunk",), ("plain",), ("removed",), ("added",)]
+    # To the right of its text, too: the newline has the colour.
+    ends = [text.tag_names(f"{number}.end") for number in range(1, len(lines) + 1)]
+    assert ends == tags
     colours = {str(text.tag_cget(tag, "background")) for tag in ("hunk", "removed", "added")}
     assert len(colours) == 3
     assert str(text["state"]) == "disabled"

@@ -17,6 +17,8 @@ from claude_sync.permissions import Questions
 from claude_sync.questions import questions_of
 
 PATIENCE = 30
+RULES = [{"toolName": "Bash", "ruleContent": "ls *"}]
+RULE = {"type": "addRules", "behavior": "allow", "rules": RULES}
 
 
 class Request(StandInRequest):
@@ -90,11 +92,25 @@ def prompter(displays):
 def test_a_reply_decides(typed, prompter, displays, replies, decision, outcome):
     """What was not understood is asked again; the display tells what was decided."""
     typed(*replies)
-    request = Request("Bash", {"command": "ls"}, preview="$ ls")
+    request = Request("Bash", {"command": "ls"}, preview="$ ls", suggestions=(RULE,))
     assert prompter.on_permission(request) == decision
     assert len(displays.last) == 1
     assert outcome in displays.last[0]["text/html"]
     assert displays.last[0]["text/plain"].startswith(outcome)
+
+
+def test_always_is_offered_only_with_a_rule(typed, prompter):
+    """As the terminal does; a change of the mode is none."""
+    screen = typed("a", "?", "n")
+    request = Request(suggestions=({"type": "setMode", "mode": "acceptEdits"},))
+    assert prompter.on_permission(request)[0] == "deny"
+    shown = screen.getvalue()
+    assert shown.count("Allow it? [y]es / [n]o / n with a reason / ? \n") == 3
+    assert "suggests no rule" in shown
+    assert "the like again" not in shown
+    screen = typed("n")
+    prompter.on_permission(Request(suggestions=(RULE,)))
+    assert "Allow it? [y]es / [n]o / [a]lways / n with a reason / ? " in screen.getvalue()
 
 
 def test_a_plain_no_tells_claude_what_to_do(typed, prompter):

@@ -75,7 +75,7 @@ def test_a_conversation_in_a_window(window, model, until, tmp_path):  # noqa: F8
     window.client.on_message(lambda message: threads.add(threading.current_thread()))
     window.chat.ask("greet the window")
     dialog = dialog_of(window, until)
-    assert dialog.windowTitle() == "Claude wants to change a file"
+    assert dialog.windowTitle() == "Claude wants to create a file"
     assert "+hi" in dialog.preview.toPlainText()
     assert not file.exists()
     click(dialog.allow_button)

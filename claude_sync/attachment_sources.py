@@ -117,7 +117,7 @@ def advice_on(path: str) -> str:
     if "\n" in path or len(path) > 255:
         return "A str is the path of a file; attach a text itself as text.encode()."
     return (
-        "Check the path (relative ones start at the program's own folder, not at cwd=...) and "
+        "Check the path (relative paths start at the current folder, not at cwd=...) and "
         "whether you may read it."
     )
 

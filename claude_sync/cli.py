@@ -31,6 +31,7 @@ from .commands.common import (
     FAILED,
     INTERRUPTED,
     OFFLINE,
+    as_typed,
     cli_of,
     complain,
     exit_code_of,
@@ -93,7 +94,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     except TurnInterrupted:  # by Ctrl-C at a question: whoever pressed it knows
         return INTERRUPTED
     except ClaudeError as error:
-        complain(str(error))
+        complain(as_typed(str(error)))
         return exit_code_of(error)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -119,7 +120,7 @@ class Harmless(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The lines of *record*."""
-        return harmless(super().format(record))
+        return harmless(as_typed(super().format(record)))
 
 
 def end_at_signals(command: str) -> None:

@@ -25,7 +25,7 @@ from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Unio
 
 from ._version import __version__
 from .client import Client
-from .errors import ClaudeError
+from .errors import ClaudeError, CliFailed, CliNotFound
 from .events import Info
 from .runtime.discovery import Search, find_cli
 from .runtime.environment import belongs_to_a_session
@@ -46,6 +46,10 @@ VARIABLES = re.compile(
     r"|(HTTPS?|NO|ALL)_PROXY|NODE_EXTRA_CA_CERTS|DISABLE_TELEMETRY",
     re.IGNORECASE,
 )
+
+# The login of a person, as accounts name it. What else they name is a key.
+LOGIN = "claude.ai"
+UNTRIED = " (not tried)"
 
 E_MAIL = re.compile(r"([\w.+-])[\w.+-]*@([\w-])[\w.-]*")
 
@@ -100,7 +104,7 @@ def examine(cli: Cli = None, *, offline: bool = False) -> Report:
         command = find_cli(cli, os.environ)
     except ClaudeError as error:
         report.tell("used", "none")
-        report.problems.append(str(error))
+        report.problems.append(problem_of(error))
         return report
     report.tell("used", "the built-in stand-in: no model" if offline else " ".join(command))
     tell_start(report, cli, command, offline)
@@ -169,12 +173,27 @@ def tell_start(report: Report, cli: Cli, command: Sequence[str], offline: bool) 
     except ClaudeError as error:
         report.tell("version", version_by_flag(command))
         report.tell("starts", "no")
-        report.problems.append(str(error))
+        report.problems.append(problem_of(error, command))
         return
     report.tell("version", info.cli_version or version_by_flag(command))
     report.tell("starts", f"yes, ready after {ready:.2f} s")
     if not offline:
         tell_login(report, info, command)
+
+
+def problem_of(error: ClaudeError, command: Sequence[str] = ()) -> str:
+    """What is wrong and what helps, without what the report has already, or is."""
+    text = str(error)
+    if isinstance(error, CliNotFound):
+        what, advice = text.split("\n")[0], text.split("\n")[-1]
+        return f"{what.partition(' Looked at:')[0]} {advice}"
+    # Whoever reads this has run the doctor.
+    return text.replace(
+        CliFailed.advice,
+        "Run it yourself in a terminal, and see what it says:\n"
+        f"    {shlex.join(command)}\n"
+        "or install it anew (pip install -U 'claude-sync[cli]').",
+    )
 
 
 def version_by_flag(command: Sequence[str]) -> str:
@@ -200,6 +219,8 @@ def tell_login(report: Report, info: Info, command: Sequence[str]) -> None:
         report.tell("login", "the CLI does not tell")
         return
     sources = [told(account, "apiKeySource"), told(account, "tokenSource")]
+    # A key is only there; whether it is good, the service alone knows.
+    sources = [source and source + UNTRIED * (source != LOGIN) for source in sources]
     provider = told(account, "apiProvider")
     if provider not in (None, "firstParty"):
         sources.append(provider)

@@ -123,6 +123,7 @@ def test_not_being_logged_in_is_a_problem(doctor, tmp_path):
     advice = report.partition("PROBLEM: the CLI is not logged in.")[2]
     assert "/login" in advice
     assert "\n      ~/claude\n" in advice  # home is where it is
+    assert "env=" not in advice  # those are words of programs
     assert "All is well" not in report
 
 
@@ -133,8 +134,39 @@ def test_a_cli_that_is_missing_is_a_problem(doctor):
     assert told(report, "--cli") == "not given"
     assert "nowhere/claude: missing" in told(report, "CLAUDE_CODE_PATH")
     assert told(report, "used") == "none"
-    assert "PROBLEM: the 'claude' command was not found." in report
-    assert "npm install" in report
+    problem = report.partition("PROBLEM: ")[2]
+    assert problem.startswith("the 'claude' command was not found. Install it (npm install ")
+    assert "pip install 'claude-sync[cli]'" in problem
+    assert "with --cli or the environment variable CLAUDE_CODE_PATH.\n" in problem
+    assert report.count("nowhere/claude") == 1
+
+
+def test_advice_of_the_doctor_is_not_to_ask_the_doctor(doctor, tmp_path):
+    """What helps is told, with the program that does not start."""
+    code, report = doctor("--cli", executable(tmp_path, cli_scripts.breaks))
+    assert code == 1
+    problem = report.partition("PROBLEM: ")[2]
+    assert "claude-sync doctor" not in report
+    assert "in a terminal, and see what it says:\n      ~/claude\n" in problem
+    assert problem.endswith("or install it anew (pip install -U 'claude-sync[cli]').\n")
+
+
+@pytest.mark.parametrize(
+    ("account", "login"),
+    [
+        ({"apiKeySource": "ANTHROPIC_API_KEY"}, "by ANTHROPIC_API_KEY (not tried)"),
+        ({"tokenSource": "ANTHROPIC_AUTH_TOKEN"}, "by ANTHROPIC_AUTH_TOKEN (not tried)"),
+        (
+            {"apiKeySource": "apiKeyHelper", "tokenSource": "claude.ai"},
+            "by apiKeyHelper (not tried), claude.ai",
+        ),
+    ],
+)
+def test_a_key_was_not_tried(doctor, tmp_path, account, login):
+    """That would cost something; whether it is good, nobody knows."""
+    code, report = doctor("--cli", executable(tmp_path, cli_scripts.logged_in, account=account))
+    assert code == 0
+    assert told(report, "login") == login
 
 
 def test_a_cli_that_does_not_start_is_a_problem(doctor, tmp_path):
@@ -163,4 +195,4 @@ def test_a_real_cli_is_started_but_asked_nothing(doctor, tmp_path):
         code, report = doctor("--cli", real_cli(), environment=environment)
         assert model.conversation == []
     assert code == 0, report
-    assert told(report, "login") == "by ANTHROPIC_API_KEY"
+    assert told(report, "login") == "by ANTHROPIC_API_KEY (not tried)"

@@ -7,6 +7,7 @@ Decisions taken here and nowhere else:
   there. ``OUTPUT`` itself is complete whenever it exists: in the order of the input, written
   beside it and put in its place at the end.
 * Ctrl-C once: what is being answered is finished. Twice: stop now.
+* Nobody is asked, not even on a terminal: a batch is to run alone, several prompts at once.
 """
 
 from __future__ import annotations
@@ -21,14 +22,21 @@ import threading
 import time
 from typing import Any, Dict, Iterator, Optional
 
-from ..commands.common import schema_in
+from ..commands.common import (
+    add_permission_arguments,
+    as_typed,
+    permission_options,
+    schema_in,
+)
 from ..errors import ClaudeError, UsageError
 
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
 
 DESCRIPTION = """\
 Ask every prompt of a file, several at once, each in a conversation of its own. Run again,
-the same command goes on where it was stopped: what was answered is not asked again.
+the same command goes on where it was stopped: what was answered is not asked again. Claude
+may use the tools that the settings of its CLI and --allow name; nobody is asked about others,
+they are denied.
 """
 
 EPILOG = """\
@@ -36,6 +44,7 @@ examples:
   claude-sync batch prompts.jsonl -o answers.jsonl
   claude-sync batch reviews.csv -o labels.jsonl --template "Is this kind? {text}" --workers 8
   claude-sync batch reviews.csv -o labels.jsonl --column text --returns schema.json --budget 5
+  claude-sync batch files.csv -o reviews.jsonl --template "Review {path}" --allow Read
 
 INPUT is a .csv or .tsv file with a head, or JSON lines: objects with "prompt" and, if wanted,
 "id" and "attach", or plain strings. OUTPUT has one JSON object a line, in the same order:
@@ -81,6 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model", help="alias (sonnet) or full name of the model")
     parser.add_argument("--cwd", metavar="FOLDER", help="the folder Claude works in")
+    add_permission_arguments(parser)
     parser.add_argument(
         "--restart", action="store_true", help="forget what was answered before, and ask it all"
     )
@@ -110,6 +120,7 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
         model=arguments.model,
         cwd=arguments.cwd,
         cli=cli,
+        **permission_options(arguments),
     )
     begun = time.monotonic()
     counts: Dict[str, int] = {"restored": 0}
@@ -177,7 +188,7 @@ def summary(batch: Any, restored: int, written: int, seconds: float, output: str
     lines = []
     for item in batch.errors[:TOLD_FAILURES]:
         name = item.index if item.id is None else f"{item.index} ({item.id})"
-        reason = str(item.error).partition("\n")[0]
+        reason = as_typed(str(item.error)).partition("\n")[0]
         lines.append(f"prompt {name} failed: {type(item.error).__name__}: {reason}")
     if batch.failed > TOLD_FAILURES:
         lines.append(f"and {batch.failed - TOLD_FAILURES} more; see {output}")

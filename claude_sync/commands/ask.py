@@ -22,6 +22,7 @@ from .common import (
     EXIT_CODES,
     OK,
     add_client_arguments,
+    as_typed,
     client_options,
     complain,
     schema_in,
@@ -120,7 +121,8 @@ def ask_once(prompt: str, arguments: argparse.Namespace) -> int:
     except ClaudeError as error:
         if arguments.json:
             known = getattr(error, "answer", None)
-            print_line(as_json(Answer() if known is None else known, error=str(error)))
+            told = as_typed(str(error))
+            print_line(as_json(Answer() if known is None else known, error=told))
         raise
     return OK
 

@@ -20,7 +20,7 @@ from typing import Any, List, Sequence
 
 from ..client import Client
 from ..errors import ClaudeError, CliDidNotStart, CliNotFound, TurnInterrupted, UsageError
-from .common import OK, add_client_arguments, client_options, complain, on_terminal
+from .common import OK, add_client_arguments, as_typed, client_options, complain, on_terminal
 from .screens import Screen
 from .typing_lines import Typing
 
@@ -81,11 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
     with Client(**options, post="manual") as client:
         screen.attach(client)
         client.start()
-        return talk(client, screen, arguments.cwd)
+        # The stand-in forgets what was said.
+        return talk(client, screen, arguments.cwd, can_go_on=not arguments.offline)
 
 
-def talk(client: Client, screen: Screen, cwd: Any = None) -> int:
-    """Read lines and do what they say, until the person leaves."""
+def talk(client: Client, screen: Screen, cwd: Any = None, *, can_go_on: bool = True) -> int:
+    """Read lines and do what they say, until the person leaves; then tell how to go on."""
     names = names_of(client)
 
     def complete(text: str) -> Sequence[str]:
@@ -109,7 +110,7 @@ def talk(client: Client, screen: Screen, cwd: Any = None) -> int:
                 break
             if line:
                 obey(line, client, screen, cwd)
-    if client.session_id:
+    if can_go_on and client.session_id:
         screen.say(f"Go on with: claude-sync chat --resume {client.session_id}", "faint")
     return OK
 
@@ -134,7 +135,7 @@ def ask(prompt: str, client: Client, screen: Screen) -> None:
         raise
     except ClaudeError as error:
         screen.clear()
-        complain(str(error))
+        complain(as_typed(str(error)))
 
 
 def run_in_shell(command: str, screen: Screen, cwd: Any) -> None:

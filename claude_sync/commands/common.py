@@ -8,6 +8,7 @@ Decisions taken here and nowhere else:
   denied is denied to the CLI as well, which would not ask about what its settings allow.
 * The person at the terminal is asked only where both ends are one: a question would
   otherwise end up in the pipe that the answer goes to.
+* Errors of the library advise programs. Whoever typed a command is told what to type.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import contextlib
 import json
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from ..errors import (
@@ -42,6 +44,8 @@ __all__ = [
     "TIMEOUT",
     "USAGE",
     "add_client_arguments",
+    "add_permission_arguments",
+    "as_typed",
     "cli_of",
     "client_options",
     "complain",
@@ -50,6 +54,7 @@ __all__ = [
     "harmless",
     "here",
     "on_terminal",
+    "permission_options",
     "schema_in",
     "seconds",
 ]
@@ -67,6 +72,60 @@ exit codes:
   4    no answer within --timeout
   130  interrupted by Ctrl-C; 143 and 129 by a signal, or the end of the terminal
 """
+
+# What the library says to programs, and what is said for it to whoever types a command.
+TYPED = (
+    ("say where it is with cli=...", "say where it is with --cli"),
+    (
+        "Check resume=...: conversations belong to the folder (cwd=...)",
+        "Check --resume: conversations belong to the folder (--cwd)",
+    ),
+    (
+        "resume=... takes the id of a conversation: answer.session_id, or client.session_id.",
+        "--resume takes the id of a conversation: claude-sync sessions list shows them.",
+    ),
+    (
+        "Raise timeout, or ask again: the session stays usable, and .answer holds what there was.",
+        "Raise --timeout, or ask again.",
+    ),
+    ("Raise timeout, or", "Raise --timeout, or"),
+    (
+        "The next question starts it again and resumes the conversation, unless the client was "
+        "made with on_crash='raise'.",
+        "Ask again; --continue goes on with the conversation, and chat does so by itself.",
+    ),
+    (
+        "The session stays usable; see .answer for what there was.",
+        "Ask again; the conversation can be gone on with.",
+    ),
+    ("in the environment or in env={...}.", "in the environment."),
+    ("resets (on_rate_limit tells when), or use another model.", "resets, or try another --model."),
+    (
+        "Check the model's name, model=...; client.info.models lists some.",
+        "Check the model's name: --model.",
+    ),
+    ("and budget_usd=", "and --budget is "),
+    ("Raise max_budget_usd or budget_usd, or open a new client.", "Raise --budget."),
+    ("send less, or open a new client.", "send less, or begin a new conversation."),
+    (
+        "See .answer for what came; describe the wanted form in the prompt as well, make fields "
+        "optional that may be missing, or raise returns_retries.",
+        "Describe the wanted form in the prompt as well, or make fields optional that may be "
+        "missing.",
+    ),
+    ("returns= got a dict that is no JSON Schema", "--returns is no JSON Schema"),
+    ("with Client(record='wire.jsonl')", "with claude-sync record"),
+    (": record=...", ": --record"),
+    ("the working folder cwd=", "the working folder --cwd "),
+    ("not at cwd=...)", "not at --cwd)"),
+    ("policies.allow_all and deny_all are for everything", "--yes is for everything"),
+    ("Pass what delete_session() returned", "Name what claude-sync sessions delete has told"),
+    (
+        "Add a handler with client.on_permission, pass permissions=policy, or allow it from the "
+        "start with allowed_tools=[...]",
+        "Allow it with --allow, or everything with --yes",
+    ),
+)
 
 # Of the characters of an id, all of them.
 LONG_ID = 36
@@ -90,6 +149,13 @@ def complain(text: str) -> None:
     with contextlib.suppress(OSError):  # nobody can be told that
         sys.stderr.write(f"claude-sync: {harmless(text)}\n")
         sys.stderr.flush()
+
+
+def as_typed(text: str) -> str:
+    """What an error or a warning of the library says, in the words of the command line."""
+    for said, typed in TYPED:
+        text = text.replace(said, typed)
+    return text
 
 
 def harmless(text: str) -> str:
@@ -156,6 +222,14 @@ def add_client_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="go on with the last conversation of the folder",
     )
+    add_permission_arguments(parser)
+    parser.add_argument(
+        "--record", metavar="FILE", help="write both directions of the wire to a file, no secrets"
+    )
+
+
+def add_permission_arguments(parser: argparse.ArgumentParser) -> None:
+    """What Claude may do."""
     parser.add_argument(
         "--allow",
         metavar="RULE",
@@ -167,9 +241,6 @@ def add_client_arguments(parser: argparse.ArgumentParser) -> None:
         "--deny", metavar="RULE", action="append", default=[], help="what it may not; comes first"
     )
     parser.add_argument("--yes", action="store_true", help="allow everything that is not denied")
-    parser.add_argument(
-        "--record", metavar="FILE", help="write both directions of the wire to a file, no secrets"
-    )
 
 
 def client_options(
@@ -188,9 +259,20 @@ def client_options(
         "model": arguments.model,
         "resume": resumed(arguments.resume, arguments.cwd),
         "continue_conversation": arguments.go_on,
-        "permissions": policy_of(arguments, clear),
         "record": arguments.record,
     }
+    if on_terminal():
+        from .asking import person
+
+        return {**options, **permission_options(arguments, person(clear))}
+    return {**options, **permission_options(arguments)}
+
+
+def permission_options(
+    arguments: argparse.Namespace, person: Optional[Policy] = None
+) -> Dict[str, Any]:
+    """Of the options of a client, those about permissions; without a *person* nobody is asked."""
+    options: Dict[str, Any] = {"permissions": policy_of(arguments, person or Nobody())}
     if arguments.deny:
         options["disallowed_tools"] = list(arguments.deny)
     return options
@@ -207,8 +289,8 @@ def resumed(name: Optional[str], cwd: Optional[str]) -> Optional[str]:
     return session_named(name, cwd).session_id
 
 
-def policy_of(arguments: argparse.Namespace, clear: Callable[[], None]) -> Policy:
-    """Who decides about a use of a tool."""
+def policy_of(arguments: argparse.Namespace, last: Policy) -> Policy:
+    """Who decides about a use of a tool: the rules, and *last* about what they leave open."""
     from .. import policies
 
     chosen: List[Policy] = []
@@ -218,25 +300,21 @@ def policy_of(arguments: argparse.Namespace, clear: Callable[[], None]) -> Polic
         chosen.append(policies.allow_tools(*arguments.allow))
     if arguments.yes:
         chosen.append(policies.allow_all)
-    if on_terminal():
-        from .asking import person
-
-        chosen.append(person(clear))
-    else:
-        chosen.append(Nobody())
-    return policies.first_of(*chosen)
+    return policies.first_of(*chosen, last)
 
 
 class Nobody:
     """Denies what nobody is there to be asked about, and tells once how to allow it."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()  # several clients may have the same
         self.told = False
 
     def __call__(self, request: PermissionRequest) -> Optional[Decision]:
         """Deny *request*."""
-        if not self.told:
-            self.told = True
+        with self._lock:
+            told, self.told = self.told, True
+        if not told:
             advice = f'Allow it with --allow "{request.tool}", or everything with --yes'
             if request.tool == "AskUserQuestion":
                 advice = "Run the command in a terminal to be asked"

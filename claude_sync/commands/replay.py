@@ -7,10 +7,12 @@ It is read, not run: no tool is used, nothing is asked, and a recording of any C
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import threading
 from typing import Any, List, Mapping, Optional, Set
 
+from ..errors import UsageError
 from ..protocol.parsing import parse
 from .common import OK
 from .screens import Screen
@@ -65,6 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Do what *arguments* say; the exit code."""
     from ..testing.recording import lives_of
 
+    if not os.path.exists(arguments.file):
+        raise UsageError(
+            f"there is no file {arguments.file!r}. Check its name; claude-sync record makes one."
+        )
     lives = lives_of(arguments.file)
     screen = Screen(tools=True)
     chosen = arguments.speed

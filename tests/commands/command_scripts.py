@@ -35,6 +35,13 @@ def says_evil_things(cli):
     cli.expect_end()
 
 
+def costs_a_dollar(cli):
+    """Answer everything, for money."""
+    cli.accept()
+    while True:
+        cli.answer("paid", to=cli.expect("user"), total_cost_usd=1.0)
+
+
 def gives_data(cli):
     """Answer with an object, as a JSON Schema wants it."""
     cli.accept()

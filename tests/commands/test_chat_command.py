@@ -106,7 +106,8 @@ def test_a_turn_that_fails_is_told_and_the_chat_goes_on(chat):
         terminal.until(PROMPT, times=3)
         terminal.type("/exit")
         shown = terminal.until("[exit code 0]")
-        assert "claude-sync chat --resume " in shown
+        # The stand-in forgets; tests/real have what is said otherwise.
+        assert "--resume" not in shown
 
 
 def test_ctrl_c_at_the_prompt_takes_back_what_was_typed(chat):

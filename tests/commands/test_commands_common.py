@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import re
+from pathlib import Path
 
+import command_scripts
 import pytest
 
 import claude_sync
-from claude_sync import errors
-from claude_sync.commands.common import EXIT_CODES, complain, exit_code_of, seconds
+from claude_sync import cli, errors
+from claude_sync.commands import common
+from claude_sync.commands.common import EXIT_CODES, as_typed, complain, exit_code_of, seconds
+from claude_sync.returns_schemas import checked_schema
+from claude_sync.testing import StandIn
 
 
 def some(name):
@@ -38,6 +45,96 @@ def test_what_is_said_on_stderr_is_nothing_that_a_terminal_would_obey(capsys):
     """Errors carry texts of others."""
     complain("no such file: \x1b[2J\x07\nlook again")
     assert capsys.readouterr().err == "claude-sync: no such file: \\x1b[2J\\x07\nlook again\n"
+
+
+# What speaks of a program to somebody who has none: keywords, attributes, handlers and calls.
+PROGRAM = re.compile(
+    r"\w=|\.answer|client\.|\w\(\)|returns_retries|budget_usd|policies\.|\bon_\w|Raise timeout"
+)
+
+
+def ended(*words):
+    """The CLI ended with these words."""
+    return errors.CliDidNotStart("the CLI exited before it was ready", 1, words)
+
+
+def refused(function, *arguments, **more):
+    """The error that this raises."""
+    with pytest.raises(errors.UsageError) as caught:
+        function(*arguments, **more)
+    return caught.value
+
+
+def over_budget():
+    """The error of a prompt for which there is no money left."""
+    command = StandIn(command_scripts.costs_a_dollar).command
+    with claude_sync.map(["a", "b"], workers=1, budget_usd=0.5, cli=command) as batch:
+        return batch.results()[1].error
+
+
+def nobody_decides():
+    """The warning about a tool that nobody allows."""
+    lines = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    logger = logging.getLogger("claude_sync")
+    logger.addHandler(handler)
+    try:
+        claude_sync.ask('[[tool Bash {"command": "ls"}]]', cli=StandIn().command)
+    finally:
+        logger.removeHandler(handler)
+    return next(line for line in lines if "nobody decides" in line)
+
+
+# In the order of the table: what has the library say it.
+SAID = [
+    lambda: errors.CliNotFound(["PATH: missing"]),
+    lambda: ended("No conversation found with session ID: x"),
+    lambda: ended("Error: --resume requires a valid session ID"),
+    lambda: errors.AskTimeout(2),
+    lambda: errors.AskTimeout(2, sent=False, what="the CLI was not ready"),
+    lambda: errors.CliExited("the CLI ended during the turn"),
+    lambda: errors.ExecutionError("it failed"),
+    lambda: errors.NotLoggedIn("there is no login"),
+    lambda: errors.RateLimited("the limit is reached"),
+    lambda: errors.ApiError("there is no such model", status=404),
+    over_budget,
+    over_budget,
+    lambda: errors.PromptTooLong("it is too long"),
+    lambda: errors.ReturnsError("it has another form"),
+    lambda: refused(checked_schema, {"type": 3}),
+    lambda: errors.WireError("that was no JSON"),
+    lambda: refused(claude_sync.ask, "a", record="/", cli=StandIn().command),
+    lambda: refused(claude_sync.ask, "a", cwd="/no/where", cli=StandIn().command),
+    lambda: refused(claude_sync.ask, "a", attach=["no file"], cli=StandIn().command),
+    lambda: refused(claude_sync.policies.allow_tools, ""),
+    lambda: refused(claude_sync.sessions.restore_session, Path("/no/where")),
+    nobody_decides,
+]
+
+
+@pytest.mark.parametrize("number", range(max(len(SAID), len(common.TYPED))))
+def test_errors_speak_of_what_was_typed(number):
+    """Each entry is still what the library says, and nothing of a program is left."""
+    said, typed = common.TYPED[number]
+    text = str(SAID[number]())
+    assert said in text
+    assert PROGRAM.search(text)
+    assert typed in as_typed(text)
+    assert not PROGRAM.search(as_typed(text))
+
+
+def test_whatever_is_printed_of_an_error_was_translated(run, tmp_path, capsys, monkeypatch):
+    """By itself, as JSON, for a prompt of several, and as a warning."""
+    advice = "Raise --timeout, or ask again."
+    words = ("--offline", "--timeout", "1")
+    _, stdout, stderr = run("ask", *words, "[[sleep 60]]", "--json")
+    assert advice in stdout
+    assert advice in stderr
+    (tmp_path / "prompts.jsonl").write_text('"[[sleep 60]]"')
+    assert advice in run("batch", *words, "prompts.jsonl", "-o", "out.jsonl")[2]
+    record = logging.makeLogRecord({"msg": "! %s", "args": (common.TYPED[-1][0],)})
+    assert cli.Harmless("%(message)s").format(record) == f"! {common.TYPED[-1][1]}"
 
 
 @pytest.mark.parametrize("word", ["0", "-1", "inf", "nan", "soon"])

@@ -16,7 +16,8 @@ from ..runtime.process import WINDOWS, Waker
 
 __all__ = ["Descriptors"]
 
-ONE_READ = 1024 * 1024
+# What a pipe of Linux holds; more would cost memory of the system with each read.
+ONE_READ = 64 * 1024
 # What a pipe that has room at all takes without waiting.
 ONE_WRITE = 4096
 

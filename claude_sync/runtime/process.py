@@ -37,8 +37,9 @@ __all__ = ["ProcessTransport"]
 
 WINDOWS = sys.platform == "win32"
 
-# One read brings hundreds of messages at full speed, and returns at once with fewer.
-CHUNK = 256 * 1024
+# What a pipe of Linux holds: one read brings hundreds of messages at full speed, and returns at
+# once with fewer. More would make each read get its memory from the system, and give it back.
+CHUNK = 64 * 1024
 # What a pipe takes in one go, on Windows, where it cannot be asked.
 SURE_TO_FIT = 4096
 # How long a write waits for room before it sees whether the input was closed meanwhile.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LineReader"]
 
-PORTION = 1 << 18
+PORTION = 1 << 16
 
 
 class LineReader:

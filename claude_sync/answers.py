@@ -444,8 +444,4 @@ class Turn(Timed, Displayed, Watched, Future[Answer]):
         """Fail it, unless it is done."""
         self._marks.stop()
         self._stop_timers()
-        self._failed_with(error)
-        try:
-            self.set_exception(error)
-        except InvalidStateError:
-            self._seen()
+        self._fail_watched(error)

@@ -9,24 +9,31 @@ iterating, a done-callback) has seen it; so has a handler of results, if there w
 from __future__ import annotations
 
 import sys
+from concurrent.futures import InvalidStateError
 from typing import TYPE_CHECKING, Optional, cast
 
 from ..errors import ClientClosed, TurnError, TurnInterrupted
 from ..log import logger
+from ..protocol.turns import CONTEXT
 
 if TYPE_CHECKING:
     from ..answers import Turn
 
 __all__ = ["Unseen", "Watched"]
 
+TURN = "a turn failed, and nobody looked at it (call its result(), or use add_done_callback())"
+# Nobody could have looked at it.
+LOST_CONTEXT = "what add_context() was given did not get into the conversation"
+
 
 class Unseen:
     """A failure; it is logged when this is forgotten, unless :attr:`error` was taken away."""
 
-    __slots__ = ("error",)
+    __slots__ = ("_what", "error")
 
-    def __init__(self, error: BaseException) -> None:
+    def __init__(self, error: BaseException, what: str) -> None:
         self.error: Optional[BaseException] = error
+        self._what = what
 
     def __del__(self) -> None:
         error = self.error
@@ -34,12 +41,7 @@ class Unseen:
             return
         from .redaction import redact_text
 
-        logger.warning(
-            "! a turn failed, and nobody looked at it (call its result(), or use "
-            "add_done_callback()). %s: %s",
-            type(error).__name__,
-            redact_text(str(error)),
-        )
+        logger.warning("! %s. %s: %s", self._what, type(error).__name__, redact_text(str(error)))
 
 
 class Watched:
@@ -49,16 +51,27 @@ class Watched:
     # A done-callback was added: it is going to be looked at.
     _has_callback = False
 
-    def _failed_with(self, error: BaseException) -> None:
-        """It is about to fail: unless somebody knows, somebody should."""
+    def _fail_watched(self, error: BaseException) -> None:
+        """Fail it, unless it is done; and if nobody knows of it then, somebody should."""
         turn = cast("Turn", self)
+        unseen = None
+        if self._unseen is None and self._is_news(error, turn):
+            entry = turn._entry
+            is_context = entry is not None and entry.kind == CONTEXT
+            # Before it fails: whoever waits for that looks at once.
+            unseen = self._unseen = Unseen(error, LOST_CONTEXT if is_context else TURN)
+        try:
+            turn.set_exception(error)
+        except InvalidStateError:
+            if unseen is not None:
+                unseen.error = None
+
+    def _is_news(self, error: BaseException, turn: Turn) -> bool:
+        """Whether nobody has asked for this failure, or is told of it anyway."""
         if turn._was_cancelled or isinstance(error, (TurnInterrupted, ClientClosed)):
-            return
+            return False
         was_told = isinstance(error, TurnError) and error.result is not None
-        if was_told and turn._engine.dispatcher.hears_results():
-            return
-        if self._unseen is None and not self._has_callback and not turn._is_over():
-            self._unseen = Unseen(error)
+        return not (self._has_callback or (was_told and turn._engine.dispatcher.hears_results()))
 
     def _is_watched(self) -> None:
         """Somebody is going to be told."""

@@ -64,9 +64,9 @@ def told(caplog):
     """The warnings so far."""
     caplog.set_level(logging.WARNING, "claude_sync")
 
-    def messages():
+    def messages(words=WARNING):
         gc.collect()
-        return [each.getMessage() for each in caplog.records if WARNING in each.getMessage()]
+        return [each.getMessage() for each in caplog.records if words in each.getMessage()]
 
     return messages
 
@@ -76,6 +76,16 @@ def done(turn):
     over = threading.Event()
     super(type(turn), turn).add_done_callback(lambda _: over.set())
     assert over.wait(PATIENCE)
+
+
+def wait_until(check):
+    """Wait, for a bounded time, until *check* holds."""
+    pause = threading.Event()
+    for _ in range(PATIENCE * 100):
+        if check():
+            return
+        pause.wait(0.01)
+    raise AssertionError("it did not come to that")
 
 
 def test_a_failure_that_nobody_looks_at_is_told(talk, told):
@@ -91,6 +101,23 @@ def test_a_failure_that_nobody_looks_at_is_told(talk, told):
     assert "CliExited" in message
     assert "exit code 3" in message
     assert "add_done_callback()" in message
+
+
+def test_context_that_is_lost_is_told_as_that(talk, told):
+    """Whoever added it got nothing to look at."""
+    each = talk()
+    turn = each.ask()
+    each.cli.say(builders.result("yes", [each.user["uuid"]]))
+    assert turn.result(PATIENCE) == "yes"
+    each.client.add_context("The build is red.")
+    each.cli.expect("user")
+    each.cli.hang_up(exit_code=3)
+    wait_until(lambda: each.client.state == "crashed")
+    each.client.close()
+    (message,) = told("add_context()")
+    assert message.startswith("! what add_context() was given did not get into the conversation.")
+    assert "exit code 3" in message
+    assert told() == []
 
 
 @pytest.mark.parametrize("look", ["result", "exception", "callback", "early callback"])

@@ -16,6 +16,7 @@ import os
 import signal
 import threading
 import time
+from typing import Optional
 
 from claude_sync import CliExited
 from claude_sync.testing.model import Reply, text, tool_use
@@ -40,6 +41,9 @@ PRICES = {
 }
 # This one forgets what a request read, in its costs and in its totals by model.
 READS_FOR_NOTHING = "2.0.30"
+# These count a reply that was interrupted as far as it came, but not in the usage of its turn.
+# Those before count nothing of it: from 2.1.326 on.
+COUNT_INTERRUPTED = ("bundled",)
 # They do not know /clear.
 OLD = ("1.0.128", "2.0.30", "2.1.29")
 
@@ -55,6 +59,7 @@ class Line:
         who: ``main``, ``agent``, or ``side`` for requests of the CLI's own.
         what: How the request began.
         counted: Whether CLIs count it: not if it was cut short.
+        came: Of one that was interrupted, the tokens that had come; None of any other.
 
     """
 
@@ -63,11 +68,18 @@ class Line:
     who: str
     what: str
     counted: bool = True
+    came: Optional[int] = None
 
     def counts(self, version):
         """Whether that CLI counts it."""
+        if self.came is not None and version in COUNT_INTERRUPTED:
+            return True
         # What a command did is asked of a helper; one CLI does not count that.
         return self.counted and not (version == READS_FOR_NOTHING and self.what == "Command")
+
+    def paid_usage(self):
+        """What is paid for it, where it counts."""
+        return self.usage if self.came is None else {**self.usage, "output_tokens": self.came}
 
 
 class Book:
@@ -77,7 +89,7 @@ class Book:
         self._lock = threading.Lock()
         self.lines = []
 
-    def reply(self, content, who="main", counted=True, usage=None):
+    def reply(self, content, who="main", counted=True, came=None, usage=None):
         """A reply for a rule of the model; each time it is given it reports other counts."""
 
         def say(request):
@@ -89,7 +101,7 @@ class Book:
                 is_main = who == "main" and request.kind in ("conversation", "notification")
                 whose = who if is_main or who == "agent" else "side"
                 what = request.text.partition(":")[0][:20]
-                self.lines.append(Line(request.model, told, whose, what, counted))
+                self.lines.append(Line(request.model, told, whose, what, counted, came))
             group = {"ephemeral_5m_input_tokens": told[COUNTS[3]], "ephemeral_1h_input_tokens": 0}
             return Reply(said, usage={**told, "cache_creation": group})
 
@@ -206,11 +218,11 @@ def until(condition):
         threading.Event().wait(0.005)
 
 
-def in_the_middle(stage, client, prompt):
+def in_the_middle(stage, client, prompt, **settings):
     """Ask, and return when the answer has begun; it ends when its gate is opened."""
     begun = threading.Event()
     handler = client.on_text(lambda piece: begun.set())
-    stage.when(prompt, text("a long story", gate=stage.gates[prompt]), counted=False)
+    stage.when(prompt, text("a long story", gate=stage.gates[prompt]), counted=False, **settings)
     turn = client.submit(prompt, raise_on_error=False)
     assert begun.wait(PATIENCE)
     client.off(handler)
@@ -261,10 +273,10 @@ def agents(stage):
 
 
 def interrupt(stage):
-    """A turn that is cut short costs what the CLI says: nothing."""
+    """A turn that is cut short costs what the CLI says: nothing, or as far as it came."""
     with stage.client() as client:
         stage.ask(client, "one")
-        turn = in_the_middle(stage, client, "slow")
+        turn = in_the_middle(stage, client, "slow", came=2)
         client.interrupt()
         stage.note("slow", client, turn.result(PATIENCE))
         stage.gates["slow"].set()
@@ -358,16 +370,16 @@ def parts_of(version, line):
     if not line.counts(version):
         return (0.0,)
     parts = [
-        line.usage[name] * amount / 1e6
+        line.paid_usage()[name] * amount / 1e6
         for name, amount in zip(COUNTS, PRICES[line.model])
         if version != READS_FOR_NOTHING or name == "output_tokens"
     ]
     return tuple(parts)
 
 
-def tokens(lines, who=("main",)):
-    """The sums of their counts, by name."""
-    counted = [line for line in lines if line.counted and line.who in who]
+def tokens(lines):
+    """The sums of their counts in the main conversation, by name."""
+    counted = [line for line in lines if line.counted and line.who == "main"]
     return {name: sum(line.usage[name] for line in counted) for name in COUNTS}
 
 
@@ -379,7 +391,7 @@ def by_model(version, lines):
             found.setdefault(line.model, []).append(line)
     told = {}
     for model, mine in found.items():
-        counts = list(tokens(mine, ("main", "agent", "side")).values())
+        counts = [sum(line.paid_usage()[name] for line in mine) for name in COUNTS]
         if version == READS_FOR_NOTHING:
             counts = [0, counts[1], 0, 0]
         if any(counts):

@@ -6,6 +6,7 @@ import importlib
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,8 @@ def test_an_import_loads_no_class_of_message():
     assert "claude_sync" not in printed.stdout
 
 
+PACKAGE = Path(claude_sync.__file__).parent
+
 # What is optional, and what a question needs nothing of. Everything of these counts as well.
 NOT_NEEDED = {
     *("asyncio", "socket", "ssl", "http", "urllib", "email", "xmlrpc", "socketserver"),
@@ -59,8 +62,9 @@ NOT_NEEDED = {
     *("_claude_sync_pytest", "claude_sync.testing", "claude_sync.gui", "claude_sync.notebook"),
     *("claude_sync.bridge", "claude_sync.commands", "claude_sync.batch", "claude_sync.keywords"),
 }
-# Without what the files of an environment import at the start of each program.
-AS_INSTALLED = f"import sys; sys.path[:] = {sys.path!r}\n"
+# Without what the files of an environment import at the start of each program; those of an
+# editable install would also tell where the library is.
+AS_INSTALLED = f"import sys; sys.path[:] = {[*sys.path, str(PACKAGE.parent)]!r}\n"
 IMPORTED = re.compile(r"^import time: +\d+ \| +\d+ \| +(\S+)$", re.MULTILINE)
 WHOLE_QUESTION = """
 import sys, claude_sync

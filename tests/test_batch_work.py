@@ -185,6 +185,21 @@ def test_a_pool_that_nobody_uses_is_closed(monkeypatch):
     assert not work.SHARED
 
 
+def test_a_pool_that_somebody_uses_is_not_closed(monkeypatch):
+    """A prompt may take longer than pools are kept after the last one that ended."""
+    due = []
+    made = settings()
+    long = work.borrow(made)
+    monkeypatch.setattr(long.pool._keeper.timers, "after", lambda delay, close: due.append(close))
+    work.release(made.key, work.borrow(made))
+    due.pop()()
+    assert list(work.SHARED.values()) == [long]
+    assert long.pool.state == "open"
+    work.release(made.key, long)
+    due.pop()()
+    assert not work.SHARED
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_worker_makes_a_pool_of_its_own():

@@ -232,7 +232,8 @@ def release(key: str, shared: SharedPool) -> None:
 
     def close_if_unused() -> None:
         with LOCK:
-            if shared.used != used or SHARED.get(key) is not shared:
+            # One that began before, and takes long, comes here by itself when it is done.
+            if shared.users or shared.used != used or SHARED.get(key) is not shared:
                 return
             del SHARED[key]
         logger.debug("= the pool %s is not used any more", key)

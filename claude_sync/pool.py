@@ -31,7 +31,7 @@ from .errors import (
     UsageError,
 )
 from .options import Options, options_from
-from .prompts import Prompt, read_once
+from .prompts import Prompt, may_be_command, read_once
 from .runtime.endings import has_effects
 from .runtime.pooling import Keeper, Member
 from .runtime.transport import Transport
@@ -317,10 +317,10 @@ class Pool:
                 if started is not None:
                     started(turn)
                 answer = turn.result()
-                reusable = not has_effects(turn)
+                reusable = can_be_used_again(turn)
                 return answer
             except TurnError as error:
-                reusable = not has_effects(turn) and not isinstance(error, TurnInterrupted)
+                reusable = can_be_used_again(turn, error)
                 raise
             except AskTimeout as error:
                 if timeout is None or error.idle:
@@ -350,6 +350,18 @@ class Pool:
             raise BudgetExceeded(
                 f"the pool has cost {self.cost_usd:.4f} USD, and budget_usd={self._budget:g}"
             )
+
+
+def can_be_used_again(turn: Turn, error: Optional[BaseException] = None) -> bool:
+    """
+    Whether nothing is left in the process of a question that ``/clear`` does not remove.
+
+    A tool may have left something behind; and a command, as ``/model``, holds for whoever
+    comes next: the prompts of a batch may be anybody's.
+    """
+    if has_effects(turn) or may_be_command(turn.prompt) or isinstance(error, TurnInterrupted):
+        return False
+    return error is None or isinstance(error, TurnError)
 
 
 def maker(

@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterable, List, Tuple, Union
 
 from .errors import UsageError
 
-__all__ = ["Prompt", "read_once", "user_message"]
+__all__ = ["Prompt", "may_be_command", "read_once", "user_message"]
 
 Prompt = Union[str, Iterable[Dict[str, Any]]]
 
@@ -88,3 +88,14 @@ def read_once(prompt: Any, attach: Any) -> Tuple[Any, Any]:
     if isinstance(prompt, str):
         return prompt, content[:-1] if isinstance(content, list) else ()
     return content, ()
+
+
+def may_be_command(prompt: Any) -> bool:
+    """
+    Whether the CLI may take a prompt for one of its commands, such as ``/model``.
+
+    Of several blocks it looks at one, and which one differs; so here each of them counts.
+    """
+    if isinstance(prompt, str):
+        return prompt.lstrip().startswith("/")
+    return any(may_be_command(str(block.get("text", ""))) for block in prompt)

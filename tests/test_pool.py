@@ -99,6 +99,21 @@ def uses_a_tool(cli):
         cli.end_turn(user, user["message"]["content"])
 
 
+def has_a_model(cli):
+    """Tell which model is asked; a command sets another one, which /clear does not undo."""
+    cli.accept()
+    cli.was_cleared, model = False, "a"
+    while True:
+        user = cli.expect("user")
+        words = str(user["message"]["content"])
+        if words == "/clear":
+            cli.was_cleared = True
+            cli.session_id = os.urandom(4).hex()
+        elif "/model" in words:
+            model = "b"
+        cli.answer("set" if "/" in words else model, to=user)
+
+
 def is_overloaded(cli):
     """Fail every question."""
     cli.accept()
@@ -155,6 +170,16 @@ def test_a_cli_that_used_a_tool_is_replaced(playing, lives):
     pool = playing(uses_a_tool, size=1)
     assert [pool.ask(word, timeout=PATIENCE) for word in "ab"] == ["a", "b"]
     assert len(lives) >= 2
+
+
+@pytest.mark.parametrize("command", ["/model b", [{"type": "text", "text": "/model b"}]])
+def test_a_cli_that_was_given_a_command_is_replaced(playing, lives, command):
+    """What it has set holds for the process, and not for whoever asks next."""
+    pool = playing(has_a_model, size=1)
+    assert pool.ask(command, timeout=PATIENCE) == "set"
+    assert pool.ask("which model?", timeout=PATIENCE) == "a"
+    assert pool.ask("which model?", timeout=PATIENCE) == "a"
+    assert [life.was_cleared for life in lives] == [False, True]
 
 
 def test_a_failed_question_does_not_spoil_the_client(playing, lives):

@@ -13,7 +13,7 @@ from image_samples import PDF, PNG
 import claude_sync
 from claude_sync.answers import Answer
 from claude_sync.errors import UsageError
-from claude_sync.prompts import read_once, user_message
+from claude_sync.prompts import may_be_command, read_once, user_message
 
 ROOT = Path(claude_sync.__file__).parent.parent
 
@@ -164,3 +164,19 @@ def test_what_can_be_read_again_stays_as_it_is():
     assert kept == ("hi", ()) and kept[0] is question
     with pytest.raises(UsageError, match="blank"):
         read_once(" ", ())
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_one"),
+    [
+        ("/model haiku", True),
+        ("\n /model haiku", True),
+        ("what does /model do?", False),
+        ([{"type": "image"}, {"type": "text", "text": "/model haiku"}], True),
+        ([{"type": "text", "text": "/model haiku"}, {"type": "text", "text": "hi"}], True),
+        ([{"type": "text", "text": "hi"}, {"type": "text", "text": None}], False),
+    ],
+)
+def test_what_may_be_a_command(prompt, is_one):
+    """In doubt it is one."""
+    assert may_be_command(prompt) is is_one

@@ -22,10 +22,10 @@ from typing import Any, Callable, Dict, List, Optional
 
 from ..answers import Answer, Turn
 from ..client import Client
-from ..errors import ClaudeError, RateLimited, TurnError, TurnInterrupted
+from ..errors import ClaudeError, RateLimited
 from ..log import logger
 from ..options import Options
-from ..pool import MOST_TURNS, Pool
+from ..pool import MOST_TURNS, Pool, can_be_used_again
 from ..protocol.tries import reset_of
 from ..runtime.endings import has_effects, reason_of
 from ..runtime.pooling import Member
@@ -153,13 +153,6 @@ def ask_member(pool: Pool, settings: Settings, task: Task, member: Member) -> Ou
         was_sent=turn is not None,
         until=until_of(client, error),
     )
-
-
-def can_be_used_again(turn: Turn, error: Optional[BaseException]) -> bool:
-    """Whether nothing is left of the question but its text."""
-    if has_effects(turn) or isinstance(error, TurnInterrupted):
-        return False
-    return error is None or isinstance(error, TurnError)
 
 
 def cost_of(answer: Optional[Answer], difference: float) -> float:

@@ -14,8 +14,8 @@ nowhere else:
 * A fresh conversation is an old process after ``/clear``, but only where that is proven: the
   CLI lists the command, nothing but text came of the question, and the id of the
   conversation has changed afterwards. Old CLIs do not know the command, and what a tool
-  leaves behind (the folder of a shell, a task in the background) no command removes.
-  Everything else is a new process, started ahead.
+  leaves behind (the folder of a shell, a task in the background) no command removes, nor
+  what another command has set. Everything else is a new process, started ahead.
 * Nothing is tidied before somebody waits for it: ``/clear`` begins a conversation that is
   saved, and would stay the newest of its folder, with nothing in it. Who asks now and then
   waits 30 to 80 ms longer for that; where many ask it costs nothing.

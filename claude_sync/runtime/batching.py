@@ -139,7 +139,7 @@ class Run:
             raise self._fatal
 
     def _fill(self) -> None:
-        """Send as much as the pace allows, or until an item came without sending."""
+        """Send as much as the pace allows, or until the next item came without sending."""
         while self._may_send():
             task = self._due_again()
             if task is None:
@@ -156,7 +156,8 @@ class Run:
             if item is not None:
                 with self._changed:
                     self._finish_locked(item, task)
-                return
+                if not self._ordered or item.index == self._next_index:
+                    return
 
     def _may_send(self) -> bool:
         with self._changed:

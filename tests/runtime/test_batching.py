@@ -109,6 +109,17 @@ def test_no_more_is_open_than_there_are_workers():
     assert wait().error is not None
 
 
+def test_what_needs_no_worker_holds_up_nobody():
+    """A blank prompt, or one that was answered before, behind one that takes long."""
+    executor = HandDriven()
+    batch = batch_of(["a", " ", "b", " ", "c"], executor, workers=3)
+    wait = next_in_background(batch)
+    wait_until(lambda: len(executor.open) == 3)
+    for task, future in executor.open:
+        future.set_result(answered(task))
+    assert [item.ok for item in [wait(), *batch]] == [True, False, True, False, True]
+
+
 @pytest.mark.parametrize("ordered", [True, False])
 def test_items_that_nobody_takes_have_a_bound(ordered):
     """A prompt that never ends, or a program that is slow, does not fill the memory."""

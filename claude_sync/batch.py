@@ -13,6 +13,7 @@ of a hundred. What drives it is ``runtime/batching.py``.
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import os
 import weakref
@@ -20,8 +21,8 @@ from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional
 
-from .batches.checkpoints import Checkpoint
-from .batches.items import Item, Outcome, Task
+from .batches.checkpoints import Checkpoint, refuse_to_overwrite
+from .batches.items import Item, Outcome, Task, row_of
 from .batches.prompts import check_prompts, length_of, tasks_of
 from .batches.work import Settings, attempt, attempt_in_worker, make_pool
 from .client import form_of, handlers_among, seconds
@@ -125,12 +126,14 @@ class Batch:
                 )
             for _ in self:
                 pass
-            return self._from_checkpoint()
+            return list(self._again())
         return sorted(self, key=lambda item: item.index)
 
     def to_jsonl(self, path: Any) -> int:
         """Write the items into a file, one JSON object a line, as they come; how many."""
         count = 0
+        if self._path is not None:
+            refuse_to_overwrite(self._path, path)
         items = self._all_or_rest()
         # Half a surrogate pair, which a prompt may have, is told as JSON tells it.
         with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
@@ -266,19 +269,20 @@ class Batch:
     def _all_or_rest(self) -> Iterable[Item]:
         return self.results() if self._given else self
 
-    def _from_checkpoint(self) -> List[Item]:
-        """All items again: finished ones from the file, the others as they were given out."""
+    def _again(self, first: int = 0) -> Iterator[Item]:
+        """
+        The items once more, from number *first* on: finished ones from the checkpoint, the
+        others as they were given out.
+        """
         failed = {item.index: item for item in self.errors}
         schema = None if self._form is None else self._form.schema
         checkpoint = Checkpoint(self._path, schema)
         try:
-            items = []
-            for task in tasks_of(self._prompts, ""):
+            for task in itertools.islice(tasks_of(self._prompts, ""), first, None):
                 if checkpoint.is_finished(task):
-                    items.append(checkpoint.restore(task, self._form))
+                    yield checkpoint.restore(task, self._form)
                 elif task.index in failed:
-                    items.append(failed[task.index])
-            return items
+                    yield failed[task.index]
         finally:
             checkpoint.close()
 
@@ -429,15 +433,3 @@ def shown_progress() -> Progress:
     from .batches.progress import progress_for
 
     return progress_for()
-
-
-def row_of(item: Item) -> Dict[str, Any]:
-    """A row of a table."""
-    row: Dict[str, Any] = {"prompt": item.prompt}
-    row["answer"] = None if item.answer is None else item.answer.text
-    told = item.as_json().get("data")
-    if isinstance(told, dict):
-        row.update({key: value for key, value in told.items() if key not in row})
-    row["error"] = None if item.error is None else f"{type(item.error).__name__}: {item.error}"
-    row.update(cost_usd=item.cost_usd, attempts=item.attempts, seconds=item.seconds)
-    return row

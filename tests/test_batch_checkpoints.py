@@ -334,6 +334,24 @@ def test_results_can_be_had_again_from_the_file(path):
         batch.results()
 
 
+@pytest.mark.parametrize("name", ["run.jsonl", "link.jsonl", "new.jsonl"])
+def test_items_are_not_written_over_their_checkpoint(path, name):
+    """What was paid for would be gone, and be asked again."""
+    if name != "new.jsonl":
+        ask(list("ab"), path)
+    if name == "link.jsonl":
+        os.link(path, path.with_name(name))
+    else:
+        path = path.with_name(name)
+    before = path.read_bytes() if path.exists() else None
+    executor = InlineExecutor()
+    batch = claude_sync.map(list("abc"), executor=executor, checkpoint=path)
+    with pytest.raises(UsageError, match="is the checkpoint of this batch"):
+        batch.to_jsonl(str(path.with_name(name)))
+    assert executor.tasks == []
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
 def test_two_batches_cannot_use_one_file(path):
     """Neither in one process nor in two; afterwards it is free again."""
     batch = claude_sync.map(list("abc"), executor=InlineExecutor(), checkpoint=path)

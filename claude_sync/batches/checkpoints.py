@@ -38,7 +38,7 @@ from ..answers import Answer
 from ..errors import UsageError
 from .items import Item, Task
 
-__all__ = ["Checkpoint", "restored_answer"]
+__all__ = ["Checkpoint", "refuse_to_overwrite", "restored_answer"]
 
 FORMAT = 1
 SYNC_EVERY = 1.0
@@ -313,6 +313,21 @@ class Checkpoint:
                 )
             line += data[: data.find(b"\n") + 1] or data
         return line
+
+
+def refuse_to_overwrite(checkpoint: Any, path: Any) -> None:
+    """Raise if *path*, which is to be written, is that of a checkpoint."""
+    if isinstance(path, int):  # a descriptor, which open() takes, too
+        return
+    if os.path.exists(checkpoint) and os.path.exists(path):
+        is_same = os.path.samefile(checkpoint, path)
+    else:
+        is_same = os.path.realpath(checkpoint) == os.path.realpath(path)
+    if is_same:
+        raise UsageError(
+            f"{os.fspath(path)} is the checkpoint of this batch, which would be lost. Name "
+            "another file."
+        )
 
 
 def restored_answer(told: Dict[str, Any], form: Any = None) -> Answer:

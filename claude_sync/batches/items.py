@@ -17,7 +17,7 @@ from typing import Any, Dict, Optional
 
 from ..answers import Answer
 
-__all__ = ["Item", "Outcome", "Task", "digest_of"]
+__all__ = ["Item", "Outcome", "Task", "digest_of", "row_of"]
 
 # Enough to tell two prompts apart; and it fits a machine word.
 DIGEST_BYTES = 8
@@ -140,6 +140,18 @@ class Outcome:
     effects: bool = False
     was_sent: bool = True
     until: Optional[float] = None
+
+
+def row_of(item: Item) -> Dict[str, Any]:
+    """A row of a table."""
+    row: Dict[str, Any] = {"prompt": item.prompt}
+    row["answer"] = None if item.answer is None else item.answer.text
+    told = item.as_json().get("data")
+    if isinstance(told, dict):
+        row.update({key: value for key, value in told.items() if key not in row})
+    row["error"] = None if item.error is None else f"{type(item.error).__name__}: {item.error}"
+    row.update(cost_usd=item.cost_usd, attempts=item.attempts, seconds=item.seconds)
+    return row
 
 
 def structured_output(answer: Answer) -> Any:

@@ -11,9 +11,13 @@ import sys
 import time
 
 import pytest
+from batch_executors import InlineExecutor, answered
 from executables import ROOT, clean_environment
 
+import claude_sync
+from claude_sync import AskTimeout
 from claude_sync.batches import command
+from claude_sync.batches.items import Outcome
 from claude_sync.batches.tables import Table
 from claude_sync.cli import main
 
@@ -200,8 +204,13 @@ def start(folder, *words):
     """The command as a process, with slow prompts."""
     lines = [json.dumps(f"[[sleep {0 if number < 2 else 60}]] {number}") for number in range(20)]
     (folder / "slow.jsonl").write_text("\n".join(lines))
+    return start_command(folder, "slow.jsonl", "-o", "out.jsonl", *words)
+
+
+def start_command(folder, *words):
+    """The command as a process."""
     return subprocess.Popen(
-        [sys.executable, "-m", "claude_sync", "batch", "slow.jsonl", "-o", "out.jsonl", *words],
+        [sys.executable, "-m", "claude_sync", "batch", *words],
         stderr=subprocess.PIPE,
         cwd=folder,
         env=clean_environment(folder, PYTHONPATH=str(ROOT)),
@@ -247,3 +256,25 @@ def test_ctrl_c_twice_stops_now(folder):
     assert process.returncode == 130
     assert not (folder / "out.jsonl").exists()
     assert (folder / "out.jsonl.checkpoint").read_text().count("echo: ") == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_ctrl_c_takes_nothing_out_of_the_output(folder):
+    """What an earlier run has answered behind the prompt at which this one was stopped."""
+    prompts = ["[[sleep 2]] x", *(f"word {number}" for number in range(6))]
+    (folder / "slow.jsonl").write_text("\n".join(map(json.dumps, prompts)))
+
+    def outcome(task):
+        return answered(task) if task.index else Outcome(error=AskTimeout(1.0))
+
+    checkpoint, executor = folder / "out.jsonl.checkpoint", InlineExecutor(outcome)
+    assert len(claude_sync.map(prompts, executor=executor, checkpoint=checkpoint).results()) == 7
+    process = start_command(folder, "slow.jsonl", "-o", "out.jsonl", "--offline")
+    while not (folder / "out.jsonl.part").exists():
+        select.select([], [], [], 0.01)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=PATIENCE)[1].decode()
+    assert process.returncode == 130, said
+    answers = answers_in(folder)
+    assert [each["answer"] for each in answers][-6:] == [f"echo: {word}" for word in prompts[1:]]
+    assert f"{len(answers)} of 7 answered (6 of them before), 0 failed" in said

@@ -4,8 +4,9 @@
 Decisions taken here and nowhere else:
 
 * While it runs, finished answers are in ``OUTPUT.checkpoint``; the same command goes on from
-  there. ``OUTPUT`` itself is complete whenever it exists: in the order of the input, written
-  beside it and put in its place at the end.
+  there. ``OUTPUT`` itself is written beside it and put in its place at the end, in the order
+  of the input. It has every prompt; after Ctrl-C, every prompt that was answered so far, in
+  this run or an earlier one, so that it never becomes less.
 * Ctrl-C once: what is being answered is finished. Twice: stop now.
 * Nobody is asked, not even on a terminal: a batch is to run alone, several prompts at once.
 """
@@ -14,13 +15,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import signal
 import sys
 import threading
 import time
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, Optional, Sequence
 
 from ..commands.common import (
     add_permission_arguments,
@@ -125,7 +127,7 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
     begun = time.monotonic()
     counts: Dict[str, int] = {"restored": 0}
     with interruptible(batch) as presses, batch:
-        written = write_answers(batch, arguments.output, counts)
+        written = write_answers(batch, arguments.output, counts, presses)
     tell(summary(batch, counts["restored"], written, time.monotonic() - begun, arguments.output))
     if presses:
         tell("interrupted; the same command goes on from here")
@@ -134,16 +136,24 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
     return FAILED if batch.failed or written != batch.total else OK
 
 
-def write_answers(batch: Any, output: str, counts: Dict[str, int]) -> int:
+def write_answers(
+    batch: Any, output: str, counts: Dict[str, int], presses: Sequence[object]
+) -> int:
     """Write every item, in order; how many."""
     temporary = output + ".part"
     written = 0
+
+    def rest() -> Iterator[Any]:
+        # Only after all others: by then nobody else uses the checkpoint.
+        if presses:
+            yield from batch._again(written)
+
     try:
         # Half a surrogate pair, which a prompt may have, is told as JSON tells it.
         with open(
             temporary, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
         ) as file:
-            for item in batch:
+            for item in itertools.chain(batch, rest()):
                 counts["restored"] += item.restored
                 file.write(json.dumps(item.as_json(), ensure_ascii=False) + "\n")
                 written += 1

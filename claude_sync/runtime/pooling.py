@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Callable, Deque, List, Optional, Set
 from ..error_texts import sentence
 from ..errors import ClaudeError, ClientClosed, UsageError
 from ..log import logger
+from .members import IDLE, LEAVING, LENT, STARTING, TIDYING, USED, Member
 from .responders import Responders
 from .timers import Timers
 from .waiting import Deadline, wait_for
@@ -54,9 +55,6 @@ EXIT_TIME = 5.0
 # Dollars. What is less than this comes of adding up.
 SMALLEST = 1e-9
 
-STARTING, IDLE, LENT, USED = "starting", "idle", "lent", "used"
-TIDYING, LEAVING = "tidying", "leaving"
-
 # Pools that are open, so that the end of the interpreter finds them.
 LIVE: Set[Keeper] = set()
 
@@ -66,42 +64,6 @@ class PoolClosed(ClientClosed):
 
     def __str__(self) -> str:
         return sentence(self.what) + " Make a new Pool."
-
-
-class Member:
-    """
-    A client of the pool. The keeper's lock guards the state.
-
-    Attributes:
-        state: What it is doing, see the top of this module.
-        turns: How many questions it was lent for.
-        counted: What of its cost somebody has taken into account.
-
-    """
-
-    __slots__ = ("_client", "counted", "state", "turns")
-
-    def __init__(self) -> None:
-        self._client: Optional[Client] = None
-        self.state = STARTING
-        self.turns = 0
-        self.counted = 0.0
-
-    @property
-    def client(self) -> Client:
-        """The client, which is there before anybody sees the member."""
-        assert self._client is not None
-        return self._client
-
-    @property
-    def cost_usd(self) -> float:
-        """What it has cost."""
-        return 0.0 if self._client is None else self._client.cost_usd
-
-    def can_be_cleared(self) -> bool:
-        """Whether the CLI says that it knows how to begin a new conversation."""
-        commands = self.client.info.commands or ()
-        return any(isinstance(each, dict) and each.get("name") == "clear" for each in commands)
 
 
 class Keeper:

@@ -25,7 +25,6 @@ from .client import Client, handlers_among, seconds
 from .errors import (
     AskTimeout,
     BudgetExceeded,
-    CalledFromHandler,
     TurnError,
     TurnInterrupted,
     UsageError,
@@ -110,7 +109,8 @@ class Pool:
         size: How many CLIs there are, at most.
         options: The settings of every client; and by name, handlers included.
         max_turns_per_client: After so many questions a CLI is replaced; None: never.
-        overrides: Settings by name. ``budget_usd`` is that of the whole pool.
+        overrides: Settings by name. ``budget_usd`` is that of the whole pool, clients that are
+            lent included.
 
     """
 
@@ -142,7 +142,7 @@ class Pool:
         self._options = settings
         self._budget = settings.budget_usd
         name = settings.name or f"pool-{next(NUMBERS)}"
-        make = maker(settings.replace(budget_usd=None), handlers, name, prepare)
+        make = maker(settings, handlers, name, prepare)
         self._keeper = Keeper(make, self._size, most_turns, ahead, name)
         self._queue: Deque[Callable[[], None]] = deque()
         self._runners: List[object] = []
@@ -167,7 +167,8 @@ class Pool:
         """
         End all CLIs, within *timeout* seconds. Twice is harmless.
 
-        Running turns are interrupted, and whoever waits gets ClientClosed.
+        Running turns are interrupted, and whoever waits gets ClientClosed. In a handler this
+        returns at once, and goes on in the background.
         """
         if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
             raise UsageError(f"timeout is a number of seconds, not {timeout!r}.")
@@ -192,8 +193,7 @@ class Pool:
         Takes what :meth:`Client.ask` takes. *timeout* includes the time until a client is
         free; a question that was not sent by then is withdrawn.
         """
-        if self._keeper.is_called_from_handler():
-            raise CalledFromHandler("pool.ask")
+        self._keeper.refuse_in_handler("pool.ask")
         asking = question_settings(prompt, attach, idle_timeout, returns, raise_on_error)
         return self._ask(asking, Deadline(seconds("timeout", timeout)), timeout)
 
@@ -237,8 +237,7 @@ class Pool:
         It is closed then, with everything that was changed about it: handlers, model, mode.
         *timeout* is for how long to wait for one; then AskTimeout.
         """
-        if self._keeper.is_called_from_handler():
-            raise CalledFromHandler("pool.client")
+        self._keeper.refuse_in_handler("pool.client")
         self._check_budget()
         member = self._take(Deadline(seconds("timeout", timeout)), timeout)
         try:

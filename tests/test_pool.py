@@ -310,6 +310,17 @@ def test_a_budget_is_that_of_the_whole_pool():
             pass
 
 
+def test_a_budget_holds_for_a_client_that_is_lent():
+    """What it asks counts, and so does what others ask meanwhile."""
+    with Pool(2, budget_usd=0.5, **stand_in(cost=0.25)) as pool:
+        with pool.client(timeout=PATIENCE) as client:
+            client.ask("one", timeout=PATIENCE)
+            pool.ask("two", timeout=PATIENCE)
+            with pytest.raises(BudgetExceeded, match=r"0\.5000 USD of budget_usd=0\.5"):
+                client.ask("three", timeout=PATIENCE)
+        assert pool.cost_usd == 0.5
+
+
 def test_a_budget_holds_for_those_who_waited_for_a_client():
     """They looked when nothing was spent yet, so they look again."""
     with Pool(size=1, budget_usd=1.0, **stand_in(cost=1.0)) as pool:
@@ -361,6 +372,44 @@ def test_a_handler_may_not_wait_for_its_own_pool():
         pool.ask("hello", timeout=PATIENCE)
     assert len(errors) >= 2
     assert "submit()" in str(errors[0])
+
+
+def test_closing_in_a_handler_does_not_wait():
+    """It would wait for itself; the pool is closed all the same, by somebody else."""
+    returned = threading.Event()
+
+    def handler(text):
+        pool.close(600)
+        pool.close(600)
+        returned.set()
+
+    pool = Pool(1, on_text=handler, **stand_in())
+    question = pool.submit("hello")
+    assert returned.wait(PATIENCE)
+    assert pool.state == "closed"
+    assert wait([question], PATIENCE).done  # answered, or told that the pool was closed
+    assert pool._keeper._over.wait(PATIENCE)
+    assert pool._keeper.count() == 0
+
+
+def test_a_thread_that_runs_the_handlers_may_not_wait_for_the_pool():
+    """A window would freeze; the error tells what to do."""
+    calls, ready = [], threading.Event()
+
+    def post(call):
+        calls.append(call)
+        ready.set()
+
+    with Pool(1, post=post, on_text=print, **stand_in()) as pool:
+        question = pool.submit("hello")
+        assert ready.wait(PATIENCE)
+        while not question.done():
+            if calls:
+                calls.pop(0)()
+            else:
+                threading.Event().wait(0.005)
+        with pytest.raises(UsageError, match="would freeze this thread"):
+            pool.ask("again", timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,8 @@ class Engine:
         # Told when a batch was worked off, or the client's state changed.
         self.changes = Changes()
         self.meter = CostMeter()
+        # What a pool has spent, whose clients share one budget.
+        self.spent_together: Optional[Callable[[], float]] = None
         self.tally = Tally()
         # The times of the last questions, for timelines.
         self.marks: Deque[Marks] = deque(maxlen=TURNS_KEPT)
@@ -262,8 +264,8 @@ class Engine:
         return None
 
     def _over_budget(self, turn: Turn) -> bool:
-        budget, spent = self.options.budget_usd, self.meter.total_usd
-        entry = turn._entry
+        budget, entry = self.options.budget_usd, turn._entry
+        spent = self.meter.total_usd if self.spent_together is None else self.spent_together()
         if budget is None or spent < budget:
             return False
         if entry is not None and entry.kind == CONTEXT:

@@ -99,7 +99,7 @@ class Keeper:
         # Who waits for a client, in order; and what went wrong, for whom it may concern.
         self._waiting: Deque[object] = deque()
         self._failures: Deque[Exception] = deque()
-        # The last start has failed. / A client cannot be used twice.
+        # The last start has failed. / The last client that came back cannot be used again.
         self._failing = False
         self._used_once = False
         self._spent = 0.0
@@ -133,11 +133,17 @@ class Keeper:
         if self._closed:
             raise PoolClosed("the pool is closed")
 
-    def is_called_from_handler(self) -> bool:
-        """Whether this thread runs a handler of one of the clients."""
+    def refuse_in_handler(self, method: str) -> None:
+        """Refuse to wait on a thread that the handlers of a client need."""
+        for client in self._clients():
+            client._engine.delivery.refuse_in_handler(method)
+
+    def _is_called_from_handler(self) -> bool:
+        return any(client._engine.dispatcher.is_dispatching() for client in self._clients())
+
+    def _clients(self) -> List[Client]:
         with self._changed:
-            clients = [each._client for each in self._members if each._client is not None]
-        return any(client._engine.dispatcher.is_dispatching() for client in clients)
+            return [each._client for each in self._members if each._client is not None]
 
     def take(self, deadline: Deadline) -> Optional[Member]:
         """
@@ -149,18 +155,20 @@ class Keeper:
 
         """
         self.open()
+        add = self._waiting.append
         while True:
-            member = self._take_any(deadline)
+            member = self._take_any(deadline, add)
             if member is None or member.client.state == "idle":
                 self._start_what_is_missing()  # the next one, while this one works
                 return member
-            # It died while nobody looked.
+            # It died while nobody looked. Whoever was the first stays so.
             self.give_back(member, reusable=False)
+            add = self._waiting.appendleft
 
-    def _take_any(self, deadline: Deadline) -> Optional[Member]:
+    def _take_any(self, deadline: Deadline, add: Callable[[object], None]) -> Optional[Member]:
         ticket = object()
         with self._changed:
-            self._waiting.append(ticket)
+            add(ticket)
         try:
             self._start_what_is_missing()
             with self._changed:
@@ -174,6 +182,9 @@ class Keeper:
             with self._changed:
                 if ticket in self._waiting:
                     self._waiting.remove(ticket)
+                # What was meant for this one concerns nobody who comes later.
+                while len(self._failures) > len(self._waiting):
+                    self._failures.pop()
                 self._changed.notify_all()  # another one is the first now
 
     def give_back(self, member: Member, *, reusable: bool) -> None:
@@ -183,7 +194,7 @@ class Keeper:
             if self._closed:
                 return
             member.state = USED if tidy else LEAVING
-            self._used_once = self._used_once or (reusable and not tidy)
+            self._used_once = not tidy
         if not tidy:
             self._crew.run(lambda: self._replace(member))
         self._start_what_is_missing()
@@ -229,18 +240,29 @@ class Keeper:
         return self._closed
 
     def close(self, timeout: float) -> None:
-        """End all clients at the same time, within *timeout* seconds. Twice is harmless."""
+        """
+        End all clients at the same time, within *timeout* seconds. Twice is harmless.
+
+        In a handler this returns at once, as a client's does, and goes on in the background:
+        the turn of that handler cannot end before.
+        """
         if os.getpid() != self._process_id:
             return
         deadline = Deadline(timeout)
+        is_waiting = not self._is_called_from_handler()
         with self._changed:
             first, self._closed = not self._closed, True
             members = list(self._members)
             self._idle.clear()
             self._changed.notify_all()
-        if not first:
+        if first and is_waiting:
+            self._close_all(members, timeout, deadline)
+        elif first:
+            self.timers.run_soon(lambda: self._close_all(members, timeout, deadline))
+        elif is_waiting:
             self._over.wait(timeout)
-            return
+
+    def _close_all(self, members: List[Member], timeout: float, deadline: Deadline) -> None:
         LIVE.discard(self)
         clients = [each._client for each in members if each._client is not None]
         for client in clients:
@@ -315,6 +337,8 @@ class Keeper:
     def _start(self, member: Member) -> None:
         try:
             client = self._make()
+            # The budget is that of all of them.
+            client._engine.spent_together = lambda: self.cost_usd
             with self._changed:
                 if self._closed:
                     return
@@ -334,7 +358,7 @@ class Keeper:
             if self._closed:
                 return
             self._failing = True
-            is_told = bool(self._waiting)
+            is_told = len(self._waiting) > len(self._failures)
             if is_told:
                 self._failures.append(error)
                 self._changed.notify_all()

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from claude_sync import CliDidNotStart, Client, ClientClosed
-from claude_sync.runtime.pooling import Keeper
+from claude_sync.runtime.pooling import Keeper, Member
 from claude_sync.runtime.waiting import Deadline
 from claude_sync.testing import ScriptedCli
 from claude_sync.testing.offline import echo
@@ -130,6 +130,20 @@ def test_a_spare_is_started_where_clients_are_used_once(keeper_of):
     assert keeper.count() == 2
 
 
+def test_a_spare_is_started_only_while_clients_cannot_be_used_twice(keeper_of):
+    """Tools were used, say; and later they were not."""
+    starts = Starts()
+    keeper = keeper_of(starts, size=4)
+    keeper.give_back(take(keeper), reusable=False)
+    member = take(keeper)
+    wait_until(lambda: keeper.count("idle") == 1)
+    keeper.give_back(member, reusable=True)
+    take(keeper)
+    take(keeper)
+    wait_until(lambda: keeper.count() == 2)
+    assert starts.made == 3
+
+
 def test_whoever_comes_first_is_served_first(keeper_of):
     """In the order of asking."""
     keeper = keeper_of(Starts(), size=1)
@@ -189,6 +203,35 @@ def test_everybody_who_waits_is_told_of_failed_starts(keeper_of):
     for thread in threads:
         thread.join(PATIENCE)
     assert len(told) == starts.made == 5
+
+
+def test_a_failed_start_is_told_to_nobody_who_comes_later(keeper_of, caplog):
+    """Several fail while one waits: the next one gets another try, and not an old story."""
+    keeper = keeper_of(Starts(), size=3)
+    ticket = object()
+    keeper._waiting.append(ticket)
+    for _ in range(3):
+        keeper._could_not_start(Member(), CliDidNotStart("no"))
+    assert len(keeper._failures) == 1
+    with pytest.raises(CliDidNotStart), keeper._changed:
+        keeper._serve_locked(ticket)
+    keeper._waiting.remove(ticket)
+    assert take(keeper).client.state == "idle"
+
+
+def test_a_failed_start_is_not_told_after_whoever_waited_has_left(keeper_of):
+    """Ctrl-C, for example, came at the same time."""
+    keeper = keeper_of(Starts(), size=1)
+
+    def leave(ticket):
+        keeper._failures.append(CliDidNotStart("no"))
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(keeper, "_is_turn_of_locked", leave)
+        with pytest.raises(KeyboardInterrupt):
+            take(keeper)
+    assert take(keeper).client.state == "idle"
 
 
 def test_a_failed_start_is_not_repeated_while_nobody_waits(keeper_of, caplog):
@@ -285,6 +328,29 @@ def test_a_client_that_died_is_not_handed_out(keeper_of, state):
     assert another is not member
     assert another.client.state == "idle"
     assert (starts.made, starts.lives[0].cleared) == (2, 0)
+
+
+def test_whoever_was_first_stays_first_when_a_client_has_died(keeper_of):
+    """It is no reason to wait behind the others."""
+    starts = Starts()
+    keeper = keeper_of(starts, size=1)
+    served, threads, member = [], [], take(keeper)
+
+    def want(name):
+        mine = take(keeper)
+        served.append(name)
+        keeper.give_back(mine, reusable=True)
+
+    for name in "ab":
+        threads.append(threading.Thread(target=want, args=(name,), daemon=True))
+        threads[-1].start()
+        wait_until(lambda: len(keeper._waiting) == len(threads))
+    starts.lives[0].hang_up(1)
+    wait_until(lambda: member.client.state == "crashed")
+    keeper.put_back(member)
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert served == ["a", "b"]
 
 
 def test_the_time_to_wait_has_an_end(keeper_of):

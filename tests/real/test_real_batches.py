@@ -70,14 +70,15 @@ def test_a_conversation_is_kept_together(new_cli, model, options):
 @pytest.mark.parametrize("kind", ["map", "pool"])
 def test_a_command_holds_for_no_later_question(new_cli, model, options, kind):
     """One prompt among many does not choose the model of the others."""
-    prompts = [f"{kind} before", "/model haiku", f"{kind} after", f"{kind} last"]
+    mark = f"command-in-{kind}"
+    prompts = [f"{mark} before", "/model haiku", f"{mark} after", f"{mark} last"]
     if kind == "map":
         answers = list(claude_sync.map(prompts, workers=1, timeout=100, **options))
         assert "Haiku" in answers[1].answer
     else:
         with claude_sync.Pool(1, **options) as pool:
             assert "Haiku" in [pool.ask(prompt, timeout=100) for prompt in prompts][1]
-    asked = [each for each in model.conversation if kind in words_of(each)]
+    asked = [each for each in model.conversation if mark in words_of(each)]
     assert len(asked) == 3
     assert len({request.body["model"] for request in asked}) == 1
 

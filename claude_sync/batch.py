@@ -430,6 +430,6 @@ def submitter(
 
 def shown_progress() -> Progress:
     """The bar that fits where the program runs."""
-    from .batches.progress import progress_for
+    from .batches.progress import HarmlessProgress, progress_for
 
-    return progress_for()
+    return HarmlessProgress(progress_for())

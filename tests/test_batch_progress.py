@@ -46,6 +46,17 @@ def test_nothing_on_a_pipe(monkeypatch):
     assert type(progress_for(stream)) is Progress
 
 
+def test_a_terminal_that_goes_away_ends_no_batch(without_tqdm, monkeypatch, caplog):
+    """The window is closed, and what is paid for goes on."""
+
+    class Gone(Terminal):
+        def write(self, text):
+            raise OSError(5, "Input/output error")
+
+    assert [item.ok for item in run(Gone(), monkeypatch)] == [True, False, True]
+    assert caplog.text.count("is not shown any more") == 1
+
+
 def test_one_line_on_a_terminal(without_tqdm, monkeypatch):
     """It is written over, and ends with the whole."""
     monkeypatch.setattr(progress, "REFRESH", 0.0)

@@ -10,12 +10,14 @@ import contextlib
 import importlib
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from ..log import logger
 
 if TYPE_CHECKING:
     from ..batch import Batch
 
-__all__ = ["BarProgress", "LineProgress", "Progress", "progress_for"]
+__all__ = ["BarProgress", "HarmlessProgress", "LineProgress", "Progress", "progress_for"]
 
 # A line is not written more often than somebody can read it.
 REFRESH = 0.1
@@ -32,6 +34,31 @@ class Progress:
 
     def end(self) -> None:
         """The batch is over."""
+
+
+class HarmlessProgress(Progress):
+    """Shows what another one does, for as long as that can: no batch ends with its window."""
+
+    def __init__(self, shown: Progress) -> None:
+        self._shown: Optional[Progress] = shown
+
+    def begin(self, batch: Batch) -> None:
+        self._do(lambda shown: shown.begin(batch))
+
+    def tell(self) -> None:
+        self._do(lambda shown: shown.tell())
+
+    def end(self) -> None:
+        self._do(lambda shown: shown.end())
+
+    def _do(self, show: Callable[[Progress], None]) -> None:
+        if self._shown is None:
+            return
+        try:
+            show(self._shown)
+        except Exception as error:  # a terminal that is gone, a stream that is closed
+            self._shown = None
+            logger.warning("! the progress of a batch is not shown any more: %s", error)
 
 
 class BarProgress(Progress):

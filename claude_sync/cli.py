@@ -13,6 +13,8 @@ The commands are in ``claude_sync/commands``. Decisions taken here and nowhere e
 * Every command takes ``--offline``; those that start no CLI have nothing to do for it.
 * Who ends the process, or closes its terminal, ends the turn as well. A CLI whose client is
   gone would go on with it, tools and all.
+* What follows ``--`` is words. A script passes on there what it does not know, and nothing of
+  that may be an option: it could be ``--yes``.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import os
 import signal
 import sys
 import threading
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 from ._version import __version__
 from .commands.common import (
@@ -71,6 +73,8 @@ COMMANDS: Dict[str, Tuple[str, str]] = {
     "bridge": (".bridge.command", "serve sessions to a front end"),
     "doctor": (".commands.doctor", "check the installation"),
 }
+# Stands before a word that would look like an option; no argument of a process can hold it.
+WORD = "\0"
 # They read files, and start nothing.
 WITHOUT_CLI = ("sessions", "export", "replay")
 # They have commands of their own.
@@ -155,10 +159,44 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     if not words or words[0] not in COMMANDS:
         make_parser().parse_args(words)  # --help, --version, or wrong
     parser = command_parser(words[0])
+    given = with_marks(words[1:])
     if words[0] in WITH_ACTIONS:
-        return parser.parse_args(words[1:])
-    # Options may stand between the words of a prompt.
-    return parser.parse_intermixed_args(words[1:])
+        arguments = parser.parse_args(given)
+    else:
+        # Options may stand between the words of a prompt.
+        arguments = parser.parse_intermixed_args(given)
+    for name, value in list(vars(arguments).items()):
+        setattr(arguments, name, without_marks(value))
+    return arguments
+
+
+def with_marks(words: Sequence[str]) -> List[str]:
+    """
+    *words* with a mark before each that follows ``--`` and begins with a dash.
+
+    argparse looks at words twice where options may stand between them, or where a command has
+    commands of its own, and the second time it has forgotten where ``--`` was.
+    """
+    if "--" not in words:
+        return list(words)
+    end = list(words).index("--") + 1
+    rest = (WORD + word if word.startswith("-") and word != "-" else word for word in words[end:])
+    return [*words[:end], *rest]
+
+
+def without_marks(value: Any) -> Any:
+    """What was typed."""
+    if isinstance(value, list):
+        return [without_marks(each) for each in value]
+    return value[len(WORD) :] if isinstance(value, str) and value.startswith(WORD) else value
+
+
+class Parser(argparse.ArgumentParser):
+    """Complains in the words that were typed."""
+
+    def error(self, message: str) -> NoReturn:
+        """End the process with *message*."""
+        super().error(message.replace(WORD, "").replace(repr(WORD)[1:-1], ""))
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -180,7 +218,7 @@ def make_parser() -> argparse.ArgumentParser:
 def command_parser(name: str) -> argparse.ArgumentParser:
     """The parser of one command; the others need not be loaded."""
     module = load(COMMANDS[name][0])
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"{PROGRAM} {name}",
         description=module.DESCRIPTION,
         epilog=module.EPILOG,

@@ -46,6 +46,45 @@ def test_the_words_of_a_prompt_need_no_quotes(run):
     assert run("ask", "Hello", "there", "--offline")[1] == "echo: Hello there\n"
 
 
+def test_what_follows_two_dashes_is_never_an_option(run):
+    """A script can pass on words that it does not know, and none of them allows anything."""
+    tool = '[[tool Bash {"command": "ls"}]]'
+    code, stdout, stderr = run("ask", "--offline", "--", tool, "--yes")
+    assert code == 0
+    assert "was denied" in stderr
+    code, stdout, _ = run("ask", "--offline", "--", "-x", "--json", "--", "--no-such-option")
+    assert (code, stdout) == (0, "echo: -x --json -- --no-such-option\n")
+    assert run("ask", "--offline", "a", "--", "-", "-b", stdin=b"x")[1] == "echo: a\n\nx\n\n-b\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (["ask", "--", "--yes"], "prompt", ["--yes"]),
+        (["ask", "hi", "--", "--"], "prompt", ["hi", "--"]),
+        (["ask", "--json", "--", "hi", "-h"], "prompt", ["hi", "-h"]),
+        (["record", "x.jsonl", "--", "--cwd"], "prompt", ["--cwd"]),
+        (["record", "--", "-x.jsonl", "hi"], "file", "-x.jsonl"),
+        (["export", "--", "-x.jsonl"], "session", "-x.jsonl"),
+        (["sessions", "rename", "1b4e28ba", "--", "-- a title"], "title", "-- a title"),
+        (["sessions", "restore", "--", "-folder"], "folder", "-folder"),
+    ],
+)
+def test_two_dashes_are_understood_by_every_command(words, name, value):
+    """Wherever they stand, and whatever argparse of this Python makes of them."""
+    assert getattr(cli.parsed(words), name) == value
+
+
+def test_an_option_takes_no_word_from_behind_two_dashes(run):
+    """What is left out before them is complained about, in the words that were typed."""
+    code, _, stderr = run("ask", "--model", "--", "hi")
+    assert code == 2
+    assert "--model" in stderr
+    code, _, stderr = run("export", "last", "--", "-x")
+    assert code == 2
+    assert stderr.endswith("unrecognized arguments: -x\n")
+
+
 def test_ctrl_c_interrupts_a_turn_whose_first_words_are_written_already(tmp_path):
     """Text is written as it arrives; Ctrl-C is told to the CLI, and ends everything quietly."""
     note = tmp_path / "note"

@@ -49,9 +49,11 @@ examples:
   claude-sync ask --returns schema.json "Who wrote this?" --attach letter.pdf
   claude-sync ask --allow "Bash(git *)" --deny "Bash(git push *)" "What changed this week?"
   claude-sync ask --offline "Hello"
+  claude-sync ask --model haiku -- "$question"
 
 What comes on standard input, from a pipe or a file, is put after the prompt, or in place
-of a -. Of a pipe that stays silent for {SILENCE:g} seconds nothing is taken.
+of a -. Of a pipe that stays silent for {SILENCE:g} seconds nothing is taken. What follows --
+is words, whatever it begins with.
 
 {EXIT_CODES}"""
 

@@ -14,23 +14,24 @@ Settings of the client are given with a marker: ``@pytest.mark.claude(model="hai
 of the same name in a program's own tests takes precedence, as always.
 
 It is loaded by every run of pytest where claude_sync is installed, so it is a module of its own
-that imports nothing of the library until a test asks for something.
+that imports nothing of the library until a test asks for something, and uses nothing that pytest
+6.2 does not have.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Generator, Iterator
 
 import pytest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from claude_sync import Client
     from claude_sync.testing import LoopbackModel, ScriptedCli, Tape
 
-# Whether the test itself has passed: not failed, not skipped, not failed as was known before.
-PASSED = pytest.StashKey[bool]()
+# Of an item: whether the test itself has passed; not failed, not skipped, not failed as was known
+# before. (The place for such things is its stash, which older ones do not have.)
+PASSED = "_claude_sync_passed"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,15 +52,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Outermost, to see what others make of the report: those who know of expected failures.
-@pytest.hookimpl(wrapper=True, tryfirst=True)
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+) -> Generator[None, Any, None]:
     """Remember how the test ended, for the fixtures that end after it."""
-    report = yield
+    outcome = yield
     if call.when == "call":
-        item.stash[PASSED] = report.passed
-    return report
+        setattr(item, PASSED, outcome.get_result().passed)
+
+
+def has_passed(request: pytest.FixtureRequest) -> bool:
+    """Whether the test of *request* is over, and went well."""
+    return bool(getattr(request.node, PASSED, False))
 
 
 @pytest.fixture
@@ -69,7 +74,7 @@ def scripted_cli(request: pytest.FixtureRequest) -> Iterator[ScriptedCli]:
 
     cli = ScriptedCli()
     yield cli
-    if request.node.stash.get(PASSED, False):
+    if has_passed(request):
         cli.assert_done()
 
 
@@ -88,10 +93,11 @@ def recording(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tape]:
     from claude_sync.testing.fixtures import Tape, path_of_recording
 
     name = request.node.nodeid.partition("::")[2]
-    path = path_of_recording(request.node.path, name)
+    file = getattr(request.node, "path", None) or request.node.fspath
+    path = path_of_recording(Path(str(file)), name)
     tape = Tape(path, request.config.getoption("--claude-record"), tmp_path)
     yield tape
-    tape.finish(passed=request.node.stash.get(PASSED, False))
+    tape.finish(passed=has_passed(request))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from executables import ROOT, clean_environment, real_cli
 
 PLUGIN = "_claude_sync_pytest"
+PYTEST = (sys.executable, "-m", "pytest")
 PATIENCE = 100
 
 
@@ -18,14 +19,14 @@ PATIENCE = 100
 def run(tmp_path):
     """Write a test file and run pytest on it; what it printed, and its exit code."""
 
-    def write_and_run(code, *words, plugin=PLUGIN, **variables):
+    def write_and_run(code, *words, plugin=PLUGIN, command=PYTEST, **variables):
         file = tmp_path / "test_program.py"
         if code is not None:
             file.write_text(textwrap.dedent(code), encoding="utf-8")
         plugins = ["-p", plugin] if plugin else []
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", str(tmp_path)),
+                *(*command, "-c", os.devnull, "--rootdir", str(tmp_path)),
                 *("-p", "no:cacheprovider", "-W", "error", "-q", *plugins, *words, str(file)),
             ],
             env=clean_environment(tmp_path, **{"PATH": "/nowhere", **variables}),
@@ -311,6 +312,55 @@ def test_other_peoples_fixtures_come_first(run):
         """
     )
     assert code == 0, printed
+
+
+# The plugin meets a pytest that lacks what 6.2 did not have; then the one that is here goes on.
+OLD_PYTEST = """
+import sys
+import pytest
+
+newest = {name: getattr(pytest, name) for name in ("hookimpl", "StashKey", "Stash", "Parser")}
+
+def hookimpl(function=None, hookwrapper=False, optionalhook=False, tryfirst=False, trylast=False):
+    settings = {"hookwrapper": hookwrapper, "tryfirst": tryfirst, "trylast": trylast}
+    return newest["hookimpl"](function, optionalhook=optionalhook, **settings)
+
+for name in newest:
+    delattr(pytest, name)
+pytest.hookimpl = hookimpl
+import _claude_sync_pytest
+
+for name, value in newest.items():
+    setattr(pytest, name, value)
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
+
+def test_a_pytest_of_other_years_is_not_disturbed(run, tmp_path):
+    """Every run of pytest loads the plugin: none may fail because it is an old one."""
+    old = tmp_path / "old_pytest.py"
+    old.write_text(OLD_PYTEST, encoding="utf-8")
+    printed, code = run(
+        """
+        def test_of_a_program_that_knows_nothing_of_it():
+            pass
+
+        def test_echo(claude):
+            assert claude.ask("hi") == "echo: hi"
+
+        def test_not_all_was_expected(claude, scripted_cli):
+            turn = claude.submit("hi")
+            scripted_cli.accept()
+            scripted_cli.answer("Hello")
+            assert turn.result(10) == "Hello"
+            scripted_cli.write(b'{"type": "user"}' + bytes([10]))
+        """,
+        *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
+        command=(sys.executable, str(old)),
+    )
+    assert code == 1, printed
+    assert "3 passed, 1 error" in printed
+    assert "not expected:" in printed
 
 
 def test_who_does_not_use_it_does_not_pay(run):

@@ -106,6 +106,11 @@ class Replay(ScriptedCli):
                 return self._difference(line, None, "it ended before that")
         return None
 
+    def assert_played(self) -> None:
+        """Nothing went wrong here; otherwise raise what did, such as an error of ``same=``."""
+        if self._script_error is not None:
+            raise self._script_error
+
     # Playing.
 
     def _play_life(self) -> None:
@@ -249,10 +254,12 @@ class Replay(ScriptedCli):
         raise Stopped
 
     def _difference(self, line: Optional[Line], now: Optional[Wire], why: str) -> Difference:
-        number = line.number if line is not None else self.life.lines[-1].number
         recorded = line.message if line is not None else None
+        # Behind the last one, if anything was said then at all.
+        line = line or next(reversed(self.life.lines), None)
+        where = self._recording.path
         return Difference(
-            f"{self._recording.path}, line {number}",
+            where if line is None else f"{where}, line {line.number}",
             None if recorded is None else same_form(recorded, {}),
             None if now is None else self._as_recorded(now),
             why,

@@ -96,6 +96,28 @@ def test_half_a_line_is_no_line(tmp_path):
     assert len(Recording(path).lives[0].lines) == 6
 
 
+def test_only_line_ends_end_lines(tmp_path):
+    """Other tools write characters out that some take for the end of a line."""
+    path = tmp_path / "x.jsonl"
+    prompt = "one\u2028two\x85three"
+    then = record_echo(path, lambda client: client.ask(prompt, timeout=PATIENCE))
+    records = [json.loads(each) for each in path.read_text(encoding="utf-8").split("\n") if each]
+    lines = (json.dumps(each, ensure_ascii=False) + "\r\n" for each in records)
+    path.write_bytes("".join(lines).encode("utf-8"))
+    recording = Recording(path)
+    with Client(transport=recording.replay) as client:
+        assert client.ask(prompt, timeout=PATIENCE) == then
+    recording.assert_done()
+
+
+def test_what_nobody_could_have_written_is_no_line(tmp_path):
+    """A line that is nested too deeply to be read stops nobody."""
+    path = one_answer(tmp_path / "x.jsonl")
+    deep = '{"dir":"out","msg":' + "[" * 100_000 + "]" * 100_000 + "}\n"
+    path.write_text(deep + path.read_text(encoding="utf-8"), encoding="utf-8")
+    assert len(Recording(path).lives[0].lines) == 6
+
+
 @pytest.mark.parametrize(
     "text, words",
     [

@@ -5,7 +5,7 @@ import threading
 import pytest
 from recorded_sessions import SESSION, answer, greeted, line, question, record_echo, write
 
-from claude_sync import AskTimeout, Client, ClientClosed, CliExited
+from claude_sync import AskTimeout, CliDidNotStart, Client, ClientClosed, CliExited
 from claude_sync.testing import Recording, ReplayDifference, builders
 from claude_sync.testing.replay import Replay, with_ids
 
@@ -385,6 +385,31 @@ def test_one_question_too_many(tmp_path):
 
     with pytest.raises(CliExited, match=r"(?s)-\(nothing\).*content: b"):
         replayed(path, program)
+
+
+def test_a_question_where_nothing_was_said(tmp_path):
+    """A client that was opened and closed; a program that catches the error fails all the same."""
+    path = write(tmp_path / "x.jsonl", line("argv", ["claude"]), line("exit", 0))
+    recording = Recording(path)
+    with Client(transport=recording.replay) as client, pytest.raises(CliDidNotStart) as caught:
+        client.ask("a", timeout=PATIENCE)
+    assert "+  subtype: initialize" in str(caught.value)
+    with pytest.raises(ReplayDifference, match="does not do what was recorded"):
+        recording.assert_done()
+
+
+def test_a_comparison_that_fails_is_told(tmp_path):
+    """Also where the program has caught the error that it became."""
+    path = session(tmp_path / "x.jsonl", question("a", "u"), *answer("1", "u"))
+
+    def broken(then, now):
+        raise ZeroDivisionError("a mistake")
+
+    recording = Recording(path, same=broken)
+    with Client(transport=recording.replay) as client, pytest.raises(CliExited, match="a mistake"):
+        client.ask("b", timeout=PATIENCE)
+    with pytest.raises(ZeroDivisionError):
+        recording.assert_done()
 
 
 def test_a_question_that_was_left_out(tmp_path):

@@ -67,6 +67,7 @@ blockquote { margin: .5rem 0; padding: 0 0 0 .9rem; border-left: 3px solid var(-
   color: var(--faint) }
 a { color: var(--link) }
 .timeline { overflow-x: auto; margin-top: 2rem }
+.timeline svg { max-width: 100%; min-width: 40rem; height: auto }
 @media print { pre { max-height: none } details { break-inside: avoid } }
 """
 

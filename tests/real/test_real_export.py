@@ -121,6 +121,9 @@ def test_the_page_is_readable_without_a_script(new_cli, opened, tmp_path, scheme
         width = picture.width
     assert (corner > 200) is (scheme == "light")
     assert width == 1280  # nothing is wider than the page
+    # The timeline fits as well, without a bar to scroll it by.
+    timeline = page.locator(".timeline")
+    assert timeline.locator("svg").bounding_box()["width"] <= timeline.bounding_box()["width"]
 
 
 def test_nothing_hostile_runs_or_is_loaded(new_cli, opened, tmp_path):

@@ -119,6 +119,14 @@ TYPED = (
     ("the working folder cwd=", "the working folder --cwd "),
     ("not at cwd=...)", "not at --cwd)"),
     ("policies.allow_all and deny_all are for everything", "--yes is for everything"),
+    (
+        "or let Claude look into it: Client(add_dirs=[...]).",
+        "or let Claude look into it: --cwd.",
+    ),
+    (
+        "Record something with Client(record=...) first.",
+        "Record something with claude-sync record first.",
+    ),
     ("Pass what delete_session() returned", "Name what claude-sync sessions delete has told"),
     (
         "Add a handler with client.on_permission, pass permissions=policy, or allow it from the "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import re
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from claude_sync import cli, errors
 from claude_sync.commands import common
 from claude_sync.commands.common import EXIT_CODES, as_typed, complain, exit_code_of, seconds
 from claude_sync.returns_schemas import checked_schema
-from claude_sync.testing import StandIn
+from claude_sync.testing import Recording, StandIn
 
 
 def some(name):
@@ -108,6 +109,8 @@ SAID = [
     lambda: refused(claude_sync.ask, "a", cwd="/no/where", cli=StandIn().command),
     lambda: refused(claude_sync.ask, "a", attach=["no file"], cli=StandIn().command),
     lambda: refused(claude_sync.policies.allow_tools, ""),
+    lambda: refused(claude_sync.ask, "a", attach=["/"], cli=StandIn().command),
+    lambda: refused(Recording, os.devnull),
     lambda: refused(claude_sync.sessions.restore_session, Path("/no/where")),
     nobody_decides,
 ]

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from ..errors import UsageError
 from ..hooks import hook_output
+from ..permissions import updates
+from ..protocol.codec import encode
 from .options import camel
 
 if TYPE_CHECKING:
@@ -86,8 +88,10 @@ class PermissionCallback(Callback):
         if changed is None:
             # As it came: what was approved is what runs. Questions need answers in it.
             changed = dict(request.raw_input)
-        updates = self._check(payload.get("updated_permissions") or [])
-        return lambda: drop(request.allow(changed, permissions=updates))
+        rules = updates(self._check(payload.get("updated_permissions") or []))
+        # Later, when the callback is closed, nobody would be left to give another answer.
+        encode({"updated_input": changed, "updated_permissions": rules})
+        return lambda: drop(request.allow(changed, permissions=rules))
 
     def expire(self) -> None:
         """See the base class."""

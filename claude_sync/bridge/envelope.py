@@ -177,5 +177,8 @@ def finite(value: Any) -> Any:
 
 def shown(value: Any) -> str:
     """*value* for an error text."""
-    text = json.dumps(value)
+    try:
+        text = json.dumps(value)
+    except RecursionError:  # what could just be read is too deep to be written
+        return "something nested too deeply"
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."

@@ -208,12 +208,17 @@ class Server:
         except Refused as refused:
             self.error(refused.code, refused.text, details=refused.details, **refused.about)
             return
+        except Exception as error:  # a line nobody foresaw must not end the others' sessions
+            logger.exception("! a line could not be read")
+            text = f"a line could not be read: {type(error).__name__}: {error}"
+            self.error(INVALID_MESSAGE, text)
+            return
         try:
             self._handlers[request.type](request)
         except Refused as refused:
             code, details = refused.code, refused.details
             self.error(code, refused.text, request.id, request.session_id, details)
-        except Exception as error:  # a message nobody foresaw must not end the others' sessions
+        except Exception as error:  # nor must a message
             logger.exception("! %s failed", request.type)
             text = f"{request.type} failed: {type(error).__name__}: {error}"
             code = UNFORESEEN.get(request.type, SDK_ERROR)

@@ -201,7 +201,7 @@ class Session:
             raise request.invalid(str(error)) from None
         if not self._callbacks.close(callback):
             raise Refused(CALLBACK_NOT_FOUND, "the time for this answer is up.")
-        self._answers.run(self._guarded(None, give))
+        self._answers.run(self._guarded(request.id, give))
         return True
 
     def progress(self, request: Request) -> None:

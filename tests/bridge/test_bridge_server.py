@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 
 import bridge_scripts as scripts
 import pytest
 from bridge_front_end import PATIENCE
 
-from claude_sync.bridge import serve
+from claude_sync.bridge import serve, server
 from claude_sync.bridge.server import Server
 from claude_sync.testing import StandIn
 
@@ -132,9 +133,13 @@ def test_a_permission_is_denied_with_a_reason(front_end):
         {"behavior": "allow", "updated_input": "ls"},
         {"behavior": "allow", "updated_permissions": {"type": "setMode"}},
         {"behavior": "allow", "updated_permissions": [{"mode": "bypassPermissions"}]},
+        {"behavior": "allow", "updated_input": {"command": float("nan")}},
+        {"behavior": "allow", "updated_input": {"command": json.loads("[" * 300 + "]" * 300)}},
+        {"behavior": "allow", "updated_permissions": [{"type": "setMode", "mode": float("inf")}]},
+        {"behavior": "allow", "updated_permissions": [{"mode": "plan"}]},
         {"behavior": "deny", "message": 5},
     ],
-    ids=json.dumps,
+    ids=lambda wrong: json.dumps(wrong)[:60],
 )
 def test_an_answer_that_cannot_be_leaves_the_callback_open(front_end, wrong):
     """It is an INVALID_MESSAGE with the id of the callback; the right answer still counts."""
@@ -290,6 +295,28 @@ def test_a_wrong_line_is_told_and_the_connection_lives(front_end, line, about):
     told = front.error(code="INVALID_MESSAGE")
     assert about in told["message"]
     assert len(told["message"]) < 500
+    assert front.result(front.create("still there"))["result"] == "echo: still there"
+
+
+def test_no_depth_of_a_line_ends_the_connection(front_end):
+    """What can just be read may be too deep to be shown; that is told as well."""
+    front = front_end()
+    limit = sys.getrecursionlimit()
+    depths = range(limit - 100, limit + 10)
+    front.send_raw(b"".join(b"[" * depth + b"]" * depth + b"\n" for depth in depths))
+    assert front.result(front.create("still there"))["result"] == "echo: still there"
+    codes = [told["payload"].get("code") for told in front.read if told["type"] == "error"]
+    assert codes == ["INVALID_MESSAGE"] * len(depths)
+
+
+def test_a_line_nobody_has_foreseen_is_told_and_the_connection_lives(front_end, monkeypatch):
+    """One line must not end the sessions of all."""
+    front = front_end()
+    with monkeypatch.context() as patch:
+        patch.setattr(server, "read_request", lambda _: 1 // 0)
+        front.send_raw(b"{}\n")
+        told = front.error(code="INVALID_MESSAGE")
+    assert "ZeroDivisionError" in told["message"]
     assert front.result(front.create("still there"))["result"] == "echo: still there"
 
 

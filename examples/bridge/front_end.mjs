@@ -8,6 +8,14 @@ const command = (process.env.BRIDGE || "claude-sync bridge").split(" ");
 const backend = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
 const send = (message) => backend.stdin.write(JSON.stringify(message) + "\n");
 
+let asked = Promise.resolve(""); // several may come at once, and one word answers one of them
+const ask = (question) => new Promise((answered) => {
+  if (process.stdin.readableEnded) return answered("");
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  terminal.on("close", () => answered("")); // nobody is there, which is no
+  terminal.question(question, (word) => (answered(word), terminal.close()));
+});
+
 const handlers = {
   "session.created": ({ session_id, payload }) =>
     console.error(`session ${session_id}, to be resumed as ${payload.sdk_session_id}`),
@@ -20,9 +28,7 @@ const handlers = {
 
   "callback.request": ({ id, session_id, payload }) => {
     const what = `${payload.tool_name} ${JSON.stringify(payload.tool_input)}? [y/N] `;
-    const terminal = createInterface({ input: process.stdin, output: process.stderr });
-    terminal.question(what, (word) => {
-      terminal.close();
+    asked = asked.then(() => ask(what)).then((word) => {
       const answer = word === "y" ? { behavior: "allow" } : { behavior: "deny", message: "No." };
       send({ type: "callback.response", id, session_id, payload: answer });
     });

@@ -16,9 +16,26 @@ BACKEND = shlex.join([sys.executable, "-m", "claude_sync", "bridge", "--offline"
 PATIENCE = 60
 
 
-def run(words, home, answers=b""):
+# A backend that wants two things to be decided at once, and tells how they were.
+ASKS_TWICE = """
+import json, sys
+sys.stdin.readline()
+for name in ("Read", "Write"):
+    about = {"type": "callback.request", "id": name, "session_id": "s"}
+    payload = {"callback_type": "can_use_tool", "tool_name": name, "tool_input": {}}
+    print(json.dumps({**about, "payload": payload}))
+sys.stdout.flush()
+told = [json.loads(sys.stdin.readline()) for _ in range(2)]
+said = " ".join(each["id"] + ":" + each["payload"]["behavior"] for each in told)
+payload = {"type": "result", "result": said}
+print(json.dumps({"type": "sdk.message", "session_id": "s", "payload": payload}), flush=True)
+sys.stdin.read()
+"""
+
+
+def run(words, home, answers=b"", backend=BACKEND):
     """Run a front end; what it printed, on stdout and stderr."""
-    environment = clean_environment(home, BRIDGE=BACKEND)
+    environment = clean_environment(home, BRIDGE=backend)
     done = subprocess.run(
         words, input=answers, capture_output=True, env=environment, timeout=PATIENCE
     )
@@ -57,6 +74,19 @@ def test_the_node_front_end_asks_before_a_tool_is_used(node, tmp_path, word, tol
     assert 'Bash {"command":"ls"}? [y/N]' in asked
     assert printed.startswith("Bash: ")
     assert told in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(b"y\n", "Read:allow Write:deny"), (b"", "Read:deny Write:deny")],
+)
+def test_one_word_decides_one_thing(node, tmp_path, words, told):
+    """Questions that come together are asked one after the other; nobody there means no."""
+    script = tmp_path / "asks_twice.py"
+    script.write_text(ASKS_TWICE)
+    front_end = [node, str(EXAMPLES / "front_end.mjs")]
+    printed, _ = run(front_end, tmp_path, words, shlex.join([sys.executable, str(script)]))
+    assert printed == f"{told}\n"
 
 
 def test_each_fits_on_one_screen():

@@ -33,6 +33,7 @@ from ..runtime.listening import Listener
 from ..runtime.outgoing import Outgoing
 from ..runtime.process import ProcessTransport
 from ..runtime.redaction import redact_lines
+from .envelope import is_piece
 
 if TYPE_CHECKING:
     from .transport import SessionTransport
@@ -165,18 +166,18 @@ class Backend:
     # What it says.
 
     def _hear(self, line: bytes) -> None:
-        if logger.isEnabledFor(DEBUG):
-            logger.debug("< %s", shortened(line))
         envelope = decode(line)
         if envelope is None:
             # A banner of a shell on the way, perhaps; of one that never starts it is all.
-            self._stderr.append(line[:LONGEST_STDERR_LINE].decode("utf-8", "replace"))
+            self._hear_error(line)
             return
+        payload = envelope.get("payload")
+        if logger.isEnabledFor(DEBUG) and not is_piece(envelope.get("type"), payload):
+            logger.debug("< %s", shortened(line))
         transport = self._addressee(envelope)
         if transport is not None:
             transport.receive(envelope)
         elif envelope.get("type") == "error":
-            payload = envelope.get("payload")
             logger.warning("! the backend of the bridge says: %s", shortened(str(payload)))
 
     def _addressee(self, envelope: Dict[str, Any]) -> Optional[SessionTransport]:

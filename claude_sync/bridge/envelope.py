@@ -33,6 +33,7 @@ __all__ = [
     "Refused",
     "Request",
     "encode_envelope",
+    "is_piece",
     "read_request",
 ]
 
@@ -162,6 +163,13 @@ def encode_envelope(
         # Numbers beyond all bounds, which JSON can say and this encoder cannot.
         text = json.dumps(finite(message))
     return text.encode("ascii") + b"\n"
+
+
+def is_piece(kind: Any, payload: Any) -> bool:
+    """Whether a message is not for the log: a secret may go over several of its kind, unseen."""
+    if kind == "session.stderr":
+        return True
+    return isinstance(payload, Mapping) and payload.get("type") == "stream_event"
 
 
 def finite(value: Any) -> Any:

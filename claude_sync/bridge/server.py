@@ -40,6 +40,7 @@ from .envelope import (
     Refused,
     Request,
     encode_envelope,
+    is_piece,
     read_request,
     shown,
 )
@@ -159,7 +160,7 @@ class Server:
     ) -> bytes:
         """A message for the front end."""
         line = encode_envelope(kind, payload, id=id, session_id=session_id)
-        if logger.isEnabledFor(DEBUG):
+        if logger.isEnabledFor(DEBUG) and not is_piece(kind, payload):
             logger.debug("> %s", shortened(line))
         return line
 

@@ -29,6 +29,23 @@ def speaks_early(cli):
     cli.expect_end()
 
 
+# A key in pieces, each of which looks like nothing.
+SECRET_PIECES = ("it is sk-ant-api03-", "Zx9Qw7", "Lm5Tr3", "Pn1Kd8", "Fh6Gj4")
+SECRET_LINES = ("-----BEGIN PRIVATE KEY-----", "MIIEvQIBADANBgkqhki", "-----END PRIVATE KEY-----")
+
+
+def tells_secrets_in_pieces(cli):
+    """Say a key as a stream, and tell people another one over several lines."""
+    cli.accept()
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    for line in SECRET_LINES:
+        cli.print_error(line)
+    cli.speak("".join(SECRET_PIECES), pieces=SECRET_PIECES)
+    cli.end_turn(user, "".join(SECRET_PIECES))
+    cli.expect_end()
+
+
 def asks_with_everything(cli):
     """Ask for permission as new CLIs do; end the turn with what was answered."""
     cli.accept()

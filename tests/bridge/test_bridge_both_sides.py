@@ -356,6 +356,17 @@ def test_what_a_cli_tells_people_is_heard(client_of):
     assert lines == ["before", "within"]
 
 
+def test_secrets_in_pieces_are_not_logged_here(client_of, caplog):
+    """Neither what is streamed, nor what goes over several lines."""
+    caplog.set_level("DEBUG", "claude_sync")
+    client = client_of(scripts.tells_secrets_in_pieces)
+    assert client.ask("go", timeout=PATIENCE) == "".join(scripts.SECRET_PIECES)
+    client.close()
+    assert '< {"type":"sdk.message"' in caplog.text
+    for secret in (*scripts.SECRET_PIECES[1:], scripts.SECRET_LINES[1]):
+        assert secret not in caplog.text
+
+
 def test_a_request_to_a_cli_that_dies(client_of):
     """It fails because the CLI is gone, not because it was refused."""
     client = client_of(scripts.dies_of_an_interrupt)

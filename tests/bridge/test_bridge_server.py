@@ -540,6 +540,20 @@ def test_the_words_of_a_cli_to_people_are_told(front_end):
     assert lines == [(extended, "before"), (extended, "within")]
 
 
+def test_secrets_in_pieces_are_not_logged(front_end, caplog):
+    """Each piece by itself looks like nothing; so pieces, and lines for people, are not shown."""
+    caplog.set_level("DEBUG", "claude_sync")
+    front = front_end(scripts.tells_secrets_in_pieces)
+    options = {"include_partial_messages": True}
+    session_id = front.create("go", extensions=True, options=options)
+    assert front.result(session_id)["result"] == "".join(scripts.SECRET_PIECES)
+    for line in scripts.SECRET_LINES:
+        front.wait(lambda told, line=line: told["payload"].get("line") == line)
+    assert '> {"type":"sdk.message"' in caplog.text
+    for secret in (*scripts.SECRET_PIECES[1:], scripts.SECRET_LINES[1]):
+        assert secret not in caplog.text
+
+
 @pytest.mark.parametrize("wrong", ["soon", -1, True])
 def test_a_kill_may_have_little_time(front_end, wrong):
     """timeout is for the CLI to end in peace; what is no time is refused."""

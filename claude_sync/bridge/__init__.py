@@ -30,8 +30,8 @@ a front end gets that does not ask for it:
     ``append_system_prompt``, ``start_timeout``, ``on_crash``, ...), those excepted that
     are functions or belong to the client (``permissions``, ``post``, ``record``, ...). A
     name that does not exist is refused. ``cli``, ``env``, ``extra_args``, ``settings``,
-    ``plugins``, files of servers and prompts, hooks of subagents, and ``bypassPermissions``
-    (here, in a subagent, a call or an answer) need ``--trust-client``.
+    ``plugins``, files (of servers, prompts, a conversation to resume), hooks of subagents, and
+    ``bypassPermissions`` (here, in a subagent, a call or an answer) need ``--trust-client``.
     ``include_partial_messages`` is off unless asked for.
 ``options.hooks``
     Each config may have ``timeout`` (seconds), ``on_failure`` (``block`` or ``continue``)
@@ -62,13 +62,15 @@ a front end gets that does not ask for it:
     error if none is. ``should_query: false``: it is put into the conversation without a
     question.
     Messages are asked one after the other, in order; one that is sent while a turn runs
-    waits for its end. ``session.interrupt``,
-    ``setModel``, ``setPermissionMode`` and ``setMaxThinkingTokens`` keep their place among
-    them; other calls, and answers to callbacks, do not wait for anything.
+    waits for its end. ``session.interrupt``, ``setModel``, ``setPermissionMode`` and
+    ``setMaxThinkingTokens`` are done in the order in which they are sent, too, but wait for
+    no turn: they count for the one that runs, and for messages that still wait. Other calls,
+    and answers to callbacks, do not wait for anything.
 ``session.interrupt``
-    ``cancel_queued: false`` leaves alone what the CLI has not begun; else that is withdrawn,
-    by new CLIs. ``session.interrupted`` (x) has what the CLI says of it: ``still_queued`` and
-    ``cancelled``, lists of uuids.
+    It ends the turn that runs; messages that wait for its end are asked then.
+    ``cancel_queued: false`` leaves alone what the CLI has and has not begun (what was
+    steered); else that is withdrawn, by new CLIs. ``session.interrupted`` (x) has what the
+    CLI says of it: ``still_queued`` and ``cancelled``, lists of uuids.
 ``session.kill``
     ``timeout``: how many seconds the CLI has to end in peace, up to 10; 0 kills it. Until it
     has ended it counts: with ``--max-sessions`` sessions, the next one waits for that.
@@ -78,6 +80,9 @@ a front end gets that does not ask for it:
     Also ``blocked_path``, ``tool_use_id``, ``decision_reason``, ``title``, ``description``,
     ``agent_id``, ``hook_id``, where known. (x) ``request``: for a permission, the CLI's own
     request, as it is.
+    Without an answer within 300 seconds (``--callback-timeout``) there is a
+    ``CALLBACK_TIMEOUT`` with its ``id``: a permission is denied, a hook has nothing to say, a
+    tool has failed.
 ``callback.response``
     ``interrupt: true`` with a ``deny`` ends the turn. A hook's answer may also have
     ``stop_reason`` and ``suppress_output``; inside ``hook_specific_output`` both

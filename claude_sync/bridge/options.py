@@ -212,10 +212,19 @@ def check_settings(settings: Dict[str, Any], policy: Policy) -> None:
     prompt = settings.get("system_prompt")
     if isinstance(prompt, dict) and prompt.get("type") == "file":
         policy.require_trust("a file as the system prompt")
+    if names_a_file(settings.get("resume")):
+        policy.require_trust("a file as the conversation to resume")
     check_agents(settings.get("agents"), policy)
     folders = settings.get("add_dirs")
     if policy.folders and isinstance(folders, list):
         settings["add_dirs"] = inside("additional_directories", folders, policy, settings["cwd"])
+
+
+def names_a_file(conversation: Any) -> bool:
+    """Whether the CLI may take what is to be resumed for a file, or an address."""
+    if not isinstance(conversation, str):
+        return False
+    return conversation.lower().endswith(".jsonl") or bool(re.search(r"[/\\]", conversation))
 
 
 def check_agents(agents: Any, policy: Policy) -> None:

@@ -163,6 +163,10 @@ def test_an_option_that_cannot_be_is_no_session(options, about):
         {"plugins": ["/tmp"]},
         {"mcp_servers": "/etc/servers.json"},
         {"system_prompt": {"type": "file", "path": "/etc/passwd"}},
+        {"resume": "/home/other/conversation.jsonl"},
+        {"resume": "conversation.JSONL"},
+        {"resume": "https://example.org/conversation"},
+        {"resume": "C:\\conversation"},
         {"agents": {"a": {**AGENT, "permissionMode": "bypassPermissions"}}},
         {"agents": {"a": {**AGENT, "permission_mode": "bypassPermissions"}}},
         {"agents": {"a": {**AGENT, "hooks": {"Stop": [{"hooks": [{"command": "ls"}]}]}}}},
@@ -175,6 +179,12 @@ def test_some_options_need_trust(options):
     assert code == "SESSION_CREATE_FAILED"
     assert "--trust-client" in text
     assert create({"options": options}).settings
+
+
+def test_a_conversation_can_be_resumed_by_its_id_or_title():
+    """That needs no trust; what names a file does."""
+    for name in ("12345678-1234-4234-a234-123456789012", "the bridge, again"):
+        assert create({"options": {"resume": name}}, Policy()).settings["resume"] == name
 
 
 def test_an_untrusted_session_is_refused_over_the_wire(front_end):

@@ -104,6 +104,10 @@ def tkinter(display):
     except tkinter.TclError as error:
         missing(f"tkinter cannot open a window: {error}")
     KEPT.append(root.tk)
+    # Who tests windows knows what they ask before they do.
+    from claude_sync.gui import forms
+
+    forms.SETTLING = 0
     # What Tk opens once and keeps is there before a test looks.
     root.after(1, root.quit)
     root.mainloop()

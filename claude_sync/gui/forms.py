@@ -38,6 +38,11 @@ MOST_RULES = 6
 QUESTION_SIZE = (20, 1_000)
 OPTION_SIZE = (4, 300)
 
+# Milliseconds in which a dialog that has just appeared allows nothing. Whoever presses a button
+# so soon has not read what it says: the click was meant for what was in that place before, or
+# is the second of a double click on the dialog that went.
+SETTLING = 500
+
 DENIED_BY_PERSON = "The user does not want this to be done. Ask what to do instead."
 CLOSED_UNDECIDED = "The user closed the dialog without an answer. That is a no."
 

@@ -6,19 +6,21 @@ What the dialogs of Qt have in common: one request each, answered once, one afte
     request -> form -> [dialog] -> form -> answer
 
 A dialog is shown by ``open()``, never by ``exec()``: the handler that shows it returns at
-once. Closing it is a no; when the answer is no longer wanted it closes by itself; and a
-dialog that is destroyed, with its window perhaps, has said no as well. Requests that come
-while a dialog is open in the same window wait for it.
+once. Closing it is a no; when the answer is no longer wanted, or was given elsewhere, it
+closes by itself; and a dialog that is destroyed, with its window perhaps, has said no as
+well. Requests that come while a dialog is open in the same window wait for it.
 """
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Any, Callable, List, MutableMapping, Optional
 
 from ..errors import ClaudeError
 from ..log import logger
 from ..permissions import LATER, PermissionAnswer
+from . import forms
 from .forms import PermissionForm, QuestionForm, form_of
 from .qt_binding import QtCore, QtWidgets, check_application, is_valid
 from .qt_views import DiffView, QuestionColumn, QuestionView, paragraph, title_label
@@ -28,6 +30,9 @@ __all__ = ["PermissionDialog", "QuestionDialog", "RequestDialog"]
 # A dialog is at least so wide, and takes at most this part of the screen.
 NARROWEST = 520
 OF_THE_SCREEN = 0.8
+# Milliseconds between two looks whether the request is still open. Usually one is told; a
+# client that is no longer attached cannot tell.
+LOOK = 250
 # The dialogs of each window; those without one have a line of their own.
 LINES: MutableMapping[Any, DialogLine] = weakref.WeakKeyDictionary()
 
@@ -53,12 +58,17 @@ class RequestDialog(QtWidgets.QDialog):  # type: ignore[misc]
         self.setSizeGripEnabled(True)
         self._message = paragraph("")
         self._message.hide()
-        reference = weakref.ref(self)
+        self._looking = QtCore.QTimer(self)
+        self._looking.timeout.connect(self._look)
+        self._looking.start(LOOK)
+        reference, thread = weakref.ref(self), threading.get_ident()
 
         def close() -> None:
-            dialog = reference()
+            # On another thread, of a client that is no longer attached, the next look finds
+            # out: widgets are for their own.
+            dialog = reference() if threading.get_ident() == thread else None
             if dialog is not None and is_valid(dialog):
-                dialog.done(QtWidgets.QDialog.DialogCode.Rejected)
+                dialog._look()
 
         form.on_withdrawn(close)
         # Its window may be destroyed, and it is not asked then.
@@ -93,9 +103,19 @@ class RequestDialog(QtWidgets.QDialog):  # type: ignore[misc]
         height = max(hint.height(), wrapped)
         self.resize(width, min(height, int(screen.height() * OF_THE_SCREEN)))
 
+    def done(self, code: Any) -> None:
+        """The end of the dialog."""
+        self._looking.stop()
+        super().done(code)
+
     def reject(self) -> None:
         """Closed without a choice, by whatever means: a no."""
         self._settle(self._refuse, QtWidgets.QDialog.DialogCode.Rejected)
+
+    def _look(self) -> None:
+        """Close, if the request was answered elsewhere or is no longer open."""
+        if not self.form.is_open:
+            self.done(QtWidgets.QDialog.DialogCode.Rejected)
 
     def _settle(self, verb: Callable[[], object], code: Any) -> None:
         """Answer by a verb of the form, and close; an answer that is none is told instead."""
@@ -116,7 +136,8 @@ class PermissionDialog(RequestDialog):
 
         client.on_permission(PermissionDialog.handler(window))
 
-    Nothing is chosen by the Enter key: a dialog may appear while somebody types.
+    Nothing is chosen by the Enter key, and nothing is allowed in the first moment: a dialog
+    may appear while somebody types, or clicks at what was in its place.
     """
 
     form_class = PermissionForm
@@ -150,7 +171,21 @@ class PermissionDialog(RequestDialog):
         row.addWidget(self.allow_button)
         layout.addLayout(row)
         self.preview.setFocus()
+        self._settling = QtCore.QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.timeout.connect(lambda: self._let_allow(True))
+        self._let_allow(False)
         self.fit()
+
+    def showEvent(self, event: Any) -> None:  # noqa: N802  (Qt's name)
+        """It appears: from now on it is there to be read."""
+        super().showEvent(event)
+        if not self.allow_button.isEnabled():
+            self._settling.start(forms.SETTLING)
+
+    def _let_allow(self, is_allowed: bool) -> None:
+        for each in (self.allow_button, self.always_button):
+            each.setEnabled(is_allowed)
 
     def _allow(self) -> None:
         self._settle(self.form.allow, QtWidgets.QDialog.DialogCode.Accepted)

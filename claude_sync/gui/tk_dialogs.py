@@ -9,8 +9,9 @@ The window does not hold on to mouse and keyboard: the program's own Stop button
 usable, and a request that is withdrawn takes its window with it. Decisions taken here and
 nowhere else:
 
-* Nothing is allowed by accident: no button has the focus when the window appears, and
-  Enter allows nothing. Escape, and to close the window, is a no.
+* Nothing is allowed by accident: no button has the focus when the window appears, Enter
+  allows nothing, and nothing does in the first moment, before one can have read what is
+  asked. Escape, and to close the window, is a no.
 * A window lasts as long as its request is open, whoever answers it.
 """
 
@@ -24,6 +25,7 @@ from tkinter import ttk
 from typing import Any, Callable, Optional, Tuple, Union
 
 from ..permissions import Later, PermissionRequest
+from . import forms
 from .forms import PermissionForm
 from .tk_windows import AutoScrollbar, check_widget, show_over, when_destroyed
 
@@ -175,7 +177,10 @@ class PermissionDialog(Dialog):
     ) -> None:
         check_widget(root, "PermissionDialog()")
         form = request if isinstance(request, PermissionForm) else PermissionForm(request)
+        self._settling: Any = None
         super().__init__(root, form, on_end)
+        if self.is_open:  # nobody has answered meanwhile
+            self._settling = self._tk.createtimerhandler(forms.SETTLING, self._settled)
 
     @classmethod
     def handler(cls, root: tkinter.Misc) -> Callable[[Any], Later]:
@@ -229,15 +234,25 @@ class PermissionDialog(Dialog):
         self.allow = ttk.Button(row, text="Allow", underline=0, command=self._allow)
         self.allow.grid(row=0, column=2)
         self.window.bind("<Alt-a>", lambda _: self._allow())
+        for button in filter(None, (self.allow, self.always)):
+            button.state(["disabled"])
         return row
 
+    def _settled(self) -> None:
+        """The window has been there for a moment: from here on it can be answered."""
+        self._settling = None
+        for button in filter(None, (self.allow, self.always)):
+            button.state(["!disabled"])
+
     def _allow(self) -> None:
-        self.form.allow()
-        self._destroy()
+        if self._settling is None:
+            self.form.allow()
+            self._destroy()
 
     def _allow_always(self) -> None:
-        self.form.allow_always()
-        self._destroy()
+        if self._settling is None:
+            self.form.allow_always()
+            self._destroy()
 
     def _deny(self) -> None:
         self.form.deny(self.reason.get())
@@ -247,6 +262,9 @@ class PermissionDialog(Dialog):
         self._deny()
 
     def _refuse(self) -> None:
+        if self._settling is not None:
+            self._settling.deletetimerhandler()
+            self._settling = None
         self.form.close()
 
 

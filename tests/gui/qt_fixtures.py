@@ -16,6 +16,7 @@ import threading
 import pytest
 
 from claude_sync import Client
+from claude_sync.gui import forms
 from claude_sync.testing import ScriptedCli
 
 # No screen is needed. Before anything of Qt is loaded.
@@ -27,6 +28,8 @@ BINDING = os.environ.get("CLAUDE_SYNC_TEST_QT", "PySide6")
 PATIENCE = 30.0
 # Milliseconds between two looks at a condition.
 LOOK = 5
+# Who tests dialogs knows what they ask before they do.
+forms.SETTLING = 0
 
 
 def needs(binding):
@@ -163,6 +166,7 @@ def begin(client, cli, prompt="hi"):
 
 def click(button):
     """Click a button, with the mouse, near its left end: the rest may be empty."""
+    QtWidgets.QApplication.processEvents()  # a dialog that appears can be answered after that
     place = QtCore.QPoint(8, button.height() // 2)
     keys = QtCore.Qt.KeyboardModifier.NoModifier
     QtTest.QTest.mouseClick(button, QtCore.Qt.MouseButton.LeftButton, keys, place)

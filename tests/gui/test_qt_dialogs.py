@@ -4,6 +4,7 @@
 
 import gc
 import logging
+import threading
 
 import pytest
 from qt_fixtures import (  # noqa: F401
@@ -22,7 +23,7 @@ from qt_fixtures import (  # noqa: F401
 )
 
 from claude_sync import UsageError
-from claude_sync.gui import qt
+from claude_sync.gui import forms, qt
 from claude_sync.gui.qt_binding import is_valid
 from claude_sync.gui.qt_dialogs import RequestDialog
 
@@ -53,7 +54,7 @@ QUESTIONS = {
 @pytest.fixture
 def asking(client, cli, window):
     """A client whose requests are shown in a window, with a turn that runs."""
-    qt.attach(client, window)
+    cli.attachment = qt.attach(client, window)
     client.on_permission(qt.PermissionDialog.handler(window))
     begin(client, cli)
     return cli
@@ -182,6 +183,40 @@ def test_a_dialog_that_is_closed_denies(asking, shown, close):
     assert "closed the dialog" in reply["message"]
 
 
+def test_what_just_appeared_allows_nothing(asking, shown, monkeypatch):
+    """The second click of a double click falls on the dialog that follows; a no is heard."""
+    requests = [
+        asking.ask_permission("Bash", COMMAND, permission_suggestions=[RULE]) for _ in range(2)
+    ]
+    first = shown()
+    QtWidgets.QApplication.processEvents()
+    monkeypatch.setattr(forms, "SETTLING", 3_600_000)
+    click(first.allow_button)
+    assert asking.expect_reply(requests[0])["behavior"] == "allow"
+    dialog = shown()
+    assert dialog is not first
+    for button in (dialog.allow_button, dialog.always_button):
+        click(button)
+        QtTest.QTest.keyClick(button, QtCore.Qt.Key.Key_Space)
+    alt = QtCore.Qt.KeyboardModifier.AltModifier
+    for key in (QtCore.Qt.Key.Key_A, QtCore.Qt.Key.Key_W):
+        QtTest.QTest.keyClick(dialog, key, alt)
+    assert dialog.form.is_open
+    assert dialog.isVisible()
+    click(dialog.deny_button)
+    assert asking.expect_reply(requests[1])["behavior"] == "deny"
+
+
+def test_what_has_been_there_for_a_moment_allows(asking, shown, until, monkeypatch):
+    """And not before."""
+    monkeypatch.setattr(forms, "SETTLING", 1)
+    request = asking.ask_permission("Bash", COMMAND)
+    dialog = shown()
+    until(dialog.allow_button.isEnabled)
+    click(dialog.allow_button)
+    assert asking.expect_reply(request)["behavior"] == "allow"
+
+
 def test_a_dialog_does_not_block_the_handler(asking, shown, window):
     """It blocks its window, for the person, and nothing else."""
     request = asking.ask_permission("Bash", COMMAND)
@@ -301,6 +336,39 @@ def test_a_request_that_is_withdrawn_closes_its_dialog(asking, shown, until):
     other = asking.ask_permission("Bash", COMMAND)
     click(shown().allow_button)
     asking.expect_reply(other)  # the first thing that was said since
+
+
+def test_a_request_that_is_answered_elsewhere_closes_its_dialog(asking, shown, until):
+    """By a button of the program's own, on whatever thread."""
+    request = asking.ask_permission("Bash", COMMAND)
+    shown().form.request.deny("not here")
+    assert asking.expect_reply(request)["message"] == "not here"
+    until(lambda: not existing())
+
+
+def test_a_request_of_a_client_that_was_detached_closes_its_dialog(asking, shown, until):
+    """It is withdrawn on a thread of the client's, where no widget may be touched."""
+    request = asking.ask_permission("Bash", COMMAND)
+    dialog, threads = shown(), []
+    dialog.finished.connect(
+        lambda *_: threads.append(threading.current_thread()),
+        QtCore.Qt.ConnectionType.DirectConnection,
+    )
+    asking.attachment.detach()
+    asking.cancel(request)
+    until(lambda: not existing())
+    assert threads == [threading.current_thread()]
+
+
+def test_the_end_of_a_qt_client_closes_its_dialog(client, cli, window, shown, until):
+    """The window stays, and can be used again."""
+    chat = qt.QtClient(window, client=client)
+    chat.permission.connect(qt.PermissionDialog.handler(window))
+    begin(client, cli)
+    cli.ask_permission("Bash", COMMAND)
+    shown()
+    destroy(chat)
+    until(lambda: not existing())
 
 
 def test_a_cli_that_dies_closes_its_dialog(asking, shown, until):

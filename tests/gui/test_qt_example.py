@@ -205,7 +205,7 @@ class Application(QApplication):
         if self.step == 0:
             window.send()
             self.step = 1
-        elif self.step == 1 and dialogs:
+        elif self.step == 1 and dialogs and dialogs[0].allow_button.isEnabled():
             dialogs[0].allow_button.click()
             self.step = 2
         elif self.step == 2 and window.turn is None:

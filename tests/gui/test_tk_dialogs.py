@@ -266,6 +266,37 @@ def test_enter_allows_nothing(asking):
     asking.end()
 
 
+def test_what_just_appeared_allows_nothing(asking, monkeypatch):
+    """The second click of a double click falls on the dialog that follows; a no is heard."""
+    first, second = asking.ask(), asking.ask(permission_suggestions=[RULE])
+    asking.shown()
+    monkeypatch.setattr(forms, "SETTLING", 3_600_000)
+    click(asking.dialogs[0].allow)
+    assert asking.reply_to(first)["behavior"] == "allow"
+    dialog = asking.shown(2)
+    for button in (dialog.allow, dialog.always):
+        click(button)
+        press(button, "space")
+    press(dialog.preview, "Alt-a", "Alt-l")
+    assert dialog.is_open
+    assert dialog.form.is_open
+    click(dialog.deny)
+    assert asking.reply_to(second)["behavior"] == "deny"
+    asking.end()
+
+
+def test_what_has_been_there_for_a_moment_allows(asking, monkeypatch):
+    """And not before."""
+    monkeypatch.setattr(forms, "SETTLING", 1)
+    request = asking.ask(permission_suggestions=[RULE])
+    dialog = asking.shown()
+    asking.until(lambda: dialog.allow.instate(["!disabled"]))
+    assert dialog.always.instate(["!disabled"])
+    click(dialog.allow)
+    assert asking.reply_to(request)["behavior"] == "allow"
+    asking.end()
+
+
 def test_the_rest_of_the_program_stays_usable(asking, tkinter):
     """A Stop button works while the window is there, and takes the window with it."""
     stopped = []

@@ -160,6 +160,8 @@ class Magics:
 
     def _set(self, arguments: Arguments) -> None:
         functions = {name: self._function(name) for name in arguments.tools}
+        # Before anything is closed for them.
+        self.conversation.check_tools(functions, anew=arguments.new)
         if arguments.new:
             self.conversation.begin()
         if arguments.model is not None:

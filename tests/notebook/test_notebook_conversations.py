@@ -2,8 +2,8 @@
 
 import pytest
 
-from claude_sync import Options
-from claude_sync.errors import UsageError
+from claude_sync import Options, tool
+from claude_sync.errors import BudgetExceeded, UsageError
 from claude_sync.notebook.conversations import Conversation
 from claude_sync.testing import StandIn
 
@@ -70,6 +70,34 @@ def test_other_tools_mean_another_client_in_the_same_conversation(conversation):
     third = conversation.client
     assert set(third._registry.tools) == {"population", "area"}
     assert conversation.spent_before == first.cost_usd + second.cost_usd == 1.0
+
+
+@pytest.mark.parametrize("name", ["budget_usd", "max_budget_usd"])
+@pytest.mark.parametrize("change", ["tools", "new", "closed"])
+def test_a_budget_is_one_for_all_clients(conversation, name, change):
+    """Whatever makes the next one; settings that are made anew begin anew."""
+
+    def next_client():
+        if change == "tools":
+            conversation.use_tools({"look_up": tool(lambda: None, name="look_up")})
+        elif change == "new":
+            conversation.begin()
+        else:
+            conversation.client.close()
+        return conversation.client
+
+    settings = {"cli": StandIn(costs).command, name: 1.25}
+    conversation.configure(None, settings)
+    for left in (1.25, 0.75, 0.25):
+        assert getattr(conversation.client._options, name) == left
+        conversation.client.ask("hi")
+        if left > 0.25:
+            next_client()
+    with pytest.raises(BudgetExceeded, match=rf"1.5000 USD of {name}=1.25 are spent.*configure"):
+        next_client()
+    conversation.configure(None, settings)
+    assert getattr(conversation.client._options, name) == 1.25
+    assert conversation.spent_before == 1.5
 
 
 def test_a_function_that_was_defined_anew_is_taken_anew(conversation):

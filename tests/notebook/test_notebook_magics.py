@@ -116,6 +116,22 @@ def test_what_is_wrong_is_one_line_and_nothing_is_sent(magics, line, advice):
     assert isinstance(pickle.loads(pickle.dumps(caught.value)), UsageError)
 
 
+@pytest.mark.parametrize("settings", ["--new --tools bad", "--model opus --tools bad"])
+def test_a_tool_that_is_none_changes_nothing(magics, settings):
+    """Neither a new conversation begins, nor is another model asked."""
+
+    def bad(*anything):
+        """Take what no schema describes."""
+
+    magics.shell.user_ns["bad"] = bad
+    magics.run("hello")
+    client, options = magics.conversation.client, magics.conversation._options
+    with pytest.raises(UsageError, match="bad"):
+        magics.run(f"{settings} and now?")
+    assert magics.conversation.client is client
+    assert magics.conversation._options == options
+
+
 def test_a_cli_that_dies_is_one_line(magics):
     """What there was stays."""
 

@@ -9,6 +9,7 @@ requests are put up on the board of their client. Those that come first wait for
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, List
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["Board", "Notice", "board_of", "open_board"]
 
 Publish = Callable[..., object]
+
+# Seconds in which what has just appeared, or has moved up into the place of another, is not to
+# be answered with a yes: the click was meant for what was there before.
+SETTLING = 0.5
 
 
 class Notice:
@@ -56,27 +61,35 @@ class Board:
         self._lock = threading.RLock()
         self._notices: List[Notice] = []
         self._places: List[Callable[[List[Notice]], None]] = []
+        # When notices have last moved, and when those of now have appeared.
+        self._moved = 0.0
+        self._appeared: Dict[int, float] = {}
 
     def put_up(self, notice: Notice) -> None:
         """Show a notice, wherever the board is open."""
         with self._lock:
             self._notices.append(notice)
+            self._appeared[id(notice)] = time.monotonic()
             self._show()
+
+    def can_be_read(self, notice: Notice) -> bool:
+        """Whether a notice has been in its place for a moment."""
+        with self._lock:
+            since = max(self._moved, self._appeared.get(id(notice), 0.0))
+        return time.monotonic() - since >= SETTLING
 
     def take_down(self, notice: Notice) -> None:
         """Show it no longer; twice is harmless."""
         with self._lock:
             if notice in self._notices:
-                self._notices.remove(notice)
-                self._show()
+                self._keep([each for each in self._notices if each is not notice])
 
     def tidy_up(self) -> None:
         """Take down what was dealt with elsewhere."""
         with self._lock:
             left = [notice for notice in self._notices if not notice.is_over()]
             if len(left) < len(self._notices):
-                self._notices = left
-                self._show()
+                self._keep(left)
 
     def is_open(self) -> bool:
         """Whether there is a place where notices are seen."""
@@ -88,7 +101,13 @@ class Board:
             for before in self._places:
                 before([])
             self._places = [place]
-            self._show()
+            self._keep(self._notices)
+
+    def _keep(self, notices: List[Notice]) -> None:
+        self._notices = notices
+        self._appeared = {id(each): self._appeared[id(each)] for each in notices}
+        self._moved = time.monotonic()
+        self._show()
 
     def _show(self) -> None:
         for place in self._places:

@@ -27,6 +27,8 @@ __all__ = ["buttons", "waiting"]
 
 Subject = Union[PermissionRequest, Questions]
 
+TOO_SOON = "This had just appeared here, so the click did not count. Read it, and click again."
+
 # What waits for an answer in this process, oldest first; guarded by the lock.
 _waiting: List[Subject] = []
 _waiting_lock = threading.Lock()
@@ -122,13 +124,24 @@ class RequestNotice(Notice):
 
     def _decisions(self, widgets: Any, request: PermissionRequest) -> Any:
         reason = widgets.Text(placeholder="reason, if not")
-        row = [self._button(widgets, "Allow", "success", request.allow)]
+        problem = widgets.HTML("")
+
+        def allowing(verb: Callable[[], object]) -> Callable[[], object]:
+            def allow() -> object:
+                if self._board.can_be_read(self):
+                    return verb()
+                problem.value = TOO_SOON
+                raise UsageError(TOO_SOON)
+
+            return allow
+
+        row = [self._button(widgets, "Allow", "success", allowing(request.allow))]
         if self._always is not None:
-            row.append(self._button(widgets, "Always", "", request.allow_always))
+            row.append(self._button(widgets, "Always", "", allowing(request.allow_always)))
         deny = self._button(
             widgets, "Deny", "danger", lambda: request.deny(reason.value or REFUSED)
         )
-        return widgets.HBox([*row, deny, reason])
+        return widgets.VBox([widgets.HBox([*row, deny, reason]), problem])
 
     def _choices(self, widgets: Any, questions: Questions) -> List[Any]:
         form = QuestionForm(questions)

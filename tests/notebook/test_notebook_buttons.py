@@ -109,6 +109,12 @@ class Outer(Widget):
                 changed.notify_all()
 
 
+def button_in(box, label):
+    """The button of that name inside of a box."""
+    (found,) = [each for each in box.all() if getattr(each, "description", None) == label]
+    return found
+
+
 @pytest.fixture
 def shell(monkeypatch):
     """The shell of a kernel."""
@@ -122,6 +128,7 @@ def widgets(shell, monkeypatch):
     """ipywidgets."""
     made = Widgets()
     monkeypatch.setattr(boards, "widgets_module", lambda: made)
+    monkeypatch.setattr(boards, "SETTLING", 0.0)  # who tests knows what is asked
     return made
 
 
@@ -160,6 +167,30 @@ def test_a_click_decides(widgets, asked, label, behavior):
     assert place.children == ()
     assert waiting() == ()
     button.click()  # twice is harmless
+
+
+@pytest.mark.parametrize("label", ["Allow", "Always"])
+def test_a_click_that_was_meant_for_another_allows_nothing(widgets, asked, label, monkeypatch):
+    """The one below moves up when the first is answered; a second click there does not count."""
+    cli, _, turn = asked
+    show(turn)
+    place, requests = widgets.boxes[0], []
+    for number, name in enumerate(("first", "second"), 1):
+        asking = cli.ask_permission("Bash", {"command": name}, permission_suggestions=[RULE])
+        requests.append(asking)
+        with widgets.changed:
+            assert widgets.changed.wait_for(lambda n=number: len(place.children) == n, PATIENCE)
+    button_in(place.children[0], label).click()
+    assert cli.expect_reply(requests[0])["behavior"] == "allow"
+    (moved,) = place.children
+    monkeypatch.setattr(boards, "SETTLING", 3_600.0)
+    button_in(moved, label).click()
+    assert place.children == (moved,)
+    assert len(waiting()) == 1
+    assert any("click again" in str(getattr(each, "value", "")) for each in moved.all())
+    monkeypatch.setattr(boards, "SETTLING", 0.0)
+    button_in(moved, label).click()
+    assert cli.expect_reply(requests[1])["behavior"] == "allow"
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,8 @@ def test_buttons_answer_while_no_cell_runs(page, model, lab):
     page.type(
         1,
         "import claude_sync\n"
-        "from claude_sync.notebook import buttons, show\n"
+        "from claude_sync.notebook import boards, buttons, show\n"
+        "boards.SETTLING = 0\n"
         "client = claude_sync.Client(on_permission=buttons)\n"
         "show(client.submit('press the button'))",
     )

@@ -76,8 +76,8 @@ class Chat(ttk.Frame):
         tk.attach(client, self)  # closes the client with the window, too
         client.on_permission(tk.PermissionDialog.handler(self))
         client.on_question(tk.QuestionDialog.handler(self))
-        client.on_text(lambda text: self.write(text, "claude"))
-        client.on_tool_use(lambda use: self.write(f"\n{self.summary(use)}\n", "tool"))
+        client.on_text(lambda text: self.hear(client, text, "claude"))
+        client.on_tool_use(lambda use: self.hear(client, f"\n{self.summary(use)}\n", "tool"))
         client.on_init(lambda init: self.show_status(init.model))
         self.show_status()
 
@@ -108,6 +108,11 @@ class Chat(ttk.Frame):
             error = "stopped" if turn.cancelled() else turn.exception() or ""
             self.write(f"\n{error}\n", "error")
             self.show_status()
+
+    def hear(self, client, text, tag):
+        """Show what is said in this conversation; the one before may have a last word."""
+        if client is self.client:
+            self.write(text, tag)
 
     # The window.
 

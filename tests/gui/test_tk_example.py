@@ -17,7 +17,7 @@ from window_fixtures import PATIENCE, missing
 from claude_sync.testing import StandIn
 
 EXAMPLE = ROOT / "examples" / "tk_chat.py"
-LONGEST = 185
+LONGEST = 190
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +161,18 @@ def test_old_talks_can_be_resumed(chat, root, until, tmp_path):
     until(root, lambda: first.state == "closed" or first.pid is None)
     chat.talks.current(0)
     chat.talks.event_generate("<<ComboboxSelected>>")
+    assert said(chat) == ""
+
+
+def test_what_is_left_of_another_talk_is_not_shown(chat, root, until):
+    """Text that still waits for the window when somebody begins a new conversation."""
+    ask(chat, "hello there")
+    until(root, lambda: chat.turn is None)
+    before = chat.client
+    chat.resume(0)
+    assert chat.client is not before
+    for handler in before._registry.of["text"]:
+        handler("the last words")
     assert said(chat) == ""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, List, Sequence
 
-from .forms import Line, QuestionField
+from .forms import Line, QuestionField, shown_text
 from .qt_binding import QtCore, QtGui, QtWidgets
 
 __all__ = ["DiffView", "QuestionColumn", "QuestionView", "paragraph", "title_label"]
@@ -36,6 +36,8 @@ MARGIN = 8
 WIDE = 520
 # Of the description below an option.
 INDENT = 24
+# Of what an option looks like.
+PREVIEW_LINES = 12
 
 
 class DiffView(QtWidgets.QTextEdit):  # type: ignore[misc]
@@ -86,6 +88,7 @@ class QuestionView(QtWidgets.QGroupBox):  # type: ignore[misc]
     Attributes:
         options: A button for each option.
         other: The line.
+        preview: What the option that was chosen last looks like; None if none shows that.
 
     """
 
@@ -117,10 +120,21 @@ class QuestionView(QtWidgets.QGroupBox):  # type: ignore[misc]
         self.other.setPlaceholderText("Other, in your own words")
         self.other.textEdited.connect(self._write)
         column.addWidget(self.other)
+        self.preview: Any = None
+        if any(option.preview for option in field.question.options):
+            self.preview = QtWidgets.QPlainTextEdit()
+            self.preview.setReadOnly(True)
+            self.preview.setFont(fixed_font())
+            self.preview.setFixedHeight(self.preview.fontMetrics().lineSpacing() * PREVIEW_LINES)
+            column.addWidget(self.preview)
 
     def _choose(self, number: int) -> None:
         is_chosen = self.options[number].isChecked() or not self._field.is_multiple
         self._field.choose(number, is_chosen)
+        if self.preview is not None:
+            self.preview.setPlainText(
+                shown_text(self._field.question.options[number].preview or "")
+            )
         self._show()
 
     def _write(self, text: str) -> None:

@@ -23,6 +23,10 @@ __all__ = [
 
 # How much of the screen a dialog may fill.
 MOST_OF_SCREEN = 0.7
+# How far a turn of the wheel goes, in steps of a scrollbar's arrows; and how much is seen above
+# what was scrolled to, in pixels.
+WHEEL = 1
+MARGIN = 40
 
 NUMBERS = itertools.count(1)
 
@@ -127,7 +131,9 @@ class AutoScrollbar(ttk.Scrollbar):
 
 class ScrollArea:
     """
-    A frame whose content may be higher than the screen.
+    A frame whose content may be higher than the screen; the only one of its window.
+
+    The wheel scrolls it wherever the mouse is in the window, and what gets the focus is seen.
 
     Attributes:
         frame: The frame.
@@ -149,6 +155,11 @@ class ScrollArea:
         self._item = self._canvas.create_window(0, 0, anchor="nw", window=self.content)
         self.content.bind("<Configure>", self._fit)
         self._canvas.bind("<Configure>", self._widen)
+        window = self.frame.winfo_toplevel()
+        # The buttons are the wheel where X11 draws; the others have an event of its own.
+        for event in ("<MouseWheel>", "<Button-4>", "<Button-5>"):
+            window.bind(event, self._wheel)
+        window.bind("<FocusIn>", self._show)
 
     def _fit(self, _: object) -> None:
         """The content has another size."""
@@ -162,3 +173,20 @@ class ScrollArea:
     def _widen(self, event: tkinter.Event[Any]) -> None:
         """The window has another size: the content is as wide as it."""
         self._canvas.itemconfigure(self._item, width=event.width)
+
+    def _wheel(self, event: tkinter.Event[Any]) -> None:
+        """The wheel was turned; texts scroll by themselves."""
+        if not isinstance(event.widget, tkinter.Text):
+            up = event.num == 4 or event.delta > 0
+            self._canvas.yview_scroll(-WHEEL if up else WHEEL, "units")
+
+    def _show(self, event: tkinter.Event[Any]) -> None:
+        """Something has the focus: scroll to it, if it is inside and cannot be seen."""
+        widget, height = event.widget, self.content.winfo_height()
+        if not str(widget).startswith(f"{self.content}.") or height <= 0:
+            return
+        top = widget.winfo_rooty() - self.content.winfo_rooty()
+        bottom = top + widget.winfo_height()
+        first = self._canvas.canvasy(0)
+        if top < first or bottom > first + self._canvas.winfo_height():
+            self._canvas.yview_moveto(max(0, top - MARGIN) / height)

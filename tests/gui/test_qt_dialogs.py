@@ -266,6 +266,22 @@ def test_questions_are_answered(asking, client, shown):
     assert answers == {"Red or blue?": "Blue & white", "Which checks?": "mypy, tests"}
 
 
+def test_the_preview_of_an_option_is_shown(asking, shown):
+    """That of the one which was chosen last; harmless. Without any there is no room for it."""
+    options = [{"label": "A", "preview": "a\x1b[1m\nb"}, {"label": "B"}]
+    question, other = QUESTIONS["questions"]
+    asked = {"questions": [{**question, "options": options}, other]}
+    asking.ask_permission("AskUserQuestion", asked)
+    dialog = shown()
+    first, second = dialog.views
+    assert second.preview is None
+    click(first.options[0])
+    assert first.preview.toPlainText() == "a\\x1b[1m\nb"
+    click(first.options[1])
+    assert first.preview.toPlainText() == ""
+    dialog.reject()
+
+
 def test_words_of_ones_own_replace_a_single_choice(asking, client, shown):
     """One answer is wanted: what is written takes back what was chosen, and the reverse."""
     client.on_question(qt.QuestionDialog.handler())

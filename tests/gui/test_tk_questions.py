@@ -215,6 +215,30 @@ def test_many_questions_fit_on_the_screen(questioning):
     questioning.end()
 
 
+def test_many_questions_scroll_by_wheel_and_with_the_focus(questioning):
+    """Wherever the mouse is in the window, and whatever Tab leads to."""
+    many = [{**FRUITS, "question": f"Which fruits, {number}?"} for number in range(12)]
+    request, dialog = questioning.ask(*many)
+    dialog.window.update()
+    first, last = dialog.fields[0].buttons[0], dialog.fields[-1].other
+    before = first.winfo_rooty()
+    first.event_generate("<Button-5>")
+    questioning.until(lambda: first.winfo_rooty() < before)
+    first.event_generate("<Button-4>")
+    questioning.until(lambda: first.winfo_rooty() == before)
+    first.event_generate("<MouseWheel>", delta=-120)
+    questioning.until(lambda: first.winfo_rooty() < before)
+    bottom = dialog.answer.winfo_rooty()
+    assert last.winfo_rooty() > bottom
+    last.focus_force()
+    questioning.until(lambda: last.winfo_rooty() + last.winfo_height() <= bottom)
+    first.focus_force()
+    questioning.until(lambda: first.winfo_rooty() >= dialog.window.winfo_rooty())
+    dialog.close()
+    assert questioning.answers_to(request) is None
+    questioning.end()
+
+
 def test_long_texts_fit_on_the_screen(questioning):
     """A label that is higher than a display can draw would end the program."""
     option = {"label": "W" * 5_000, "description": "about\n" * 5_000}

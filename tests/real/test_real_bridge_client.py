@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from bridged import traffic_is_valid
 
 import claude_sync
 from claude_sync.bridge import Bridge
@@ -20,7 +21,7 @@ PATIENCE = 90.0
 def bridge(cli):
     """One backend for the tests of a CLI."""
     command = [sys.executable, "-m", "claude_sync.bridge", "--trust-client", "--cli", cli.path]
-    with Bridge(command) as made:
+    with pytest.MonkeyPatch.context() as patch, traffic_is_valid(patch), Bridge(command) as made:
         yield made
 
 

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
+from bridged import traffic_is_valid
 from other_host import PREFIX, OtherHost, namespaces, pids_of, remove_stale, what_is_missing
 
 import claude_sync
@@ -27,6 +28,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 90.0
 # The settings of ssh make it notice after six seconds; the rest is for a loaded machine.
 NOTICED = 30.0
+
+
+@pytest.fixture(autouse=True)
+def valid(monkeypatch):
+    """All that is said is what the schema allows."""
+    with traffic_is_valid(monkeypatch):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -77,6 +77,8 @@ def configure(options: Optional[Options] = None, **overrides: Any) -> None:
     The conversation so far ends; the next question begins one with these::
 
         configure(cwd="project", permissions=policies.read_only)
+
+    A budget is one for all conversations from here to the next call.
     """
     if _loaded is None:
         raise UsageError("the magics are not loaded. Run %load_ext claude_sync first.")

@@ -22,8 +22,12 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
+from claude_sync.gui import forms
 from claude_sync.testing import LoopbackModel
 from claude_sync.testing.model import text, tool_use
+
+# A dialog that has just appeared has grey buttons; in the pictures it has been there for a while.
+forms.SETTLING = 0
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent
@@ -180,7 +184,7 @@ def qt_chat():
             wait(lambda: window.findChildren(QDialog) or window.turn is None)
         wait(lambda: window.findChildren(QDialog))
         dialog = window.findChildren(QDialog)[0]
-        wait(dialog.isVisible)
+        wait(lambda: dialog.isVisible() and dialog.allow_button.isEnabled())
         places = [(window, QPoint(40, 60)), (dialog, QPoint(330, 210))]
         image = Image.new("RGB", (1280, 1024))
         windows = []

@@ -9,6 +9,7 @@ nothing of the CLI, and if anything goes wrong shows the plain text instead.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from .markup import escape, markdown_to_html
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["html_of", "markdown_of", "preview_html"]
 
+# Where Markdown takes what follows for HTML, which most pages then run.
+TAG = re.compile(r"<(?=[A-Za-z/!?])")
 # The last of many; the answer has them all.
 MOST_TOOLS = 50
 LONGEST_NAME = 120
@@ -114,8 +117,18 @@ def answer_note(answer: Answer) -> str:
 
 
 def answer_markdown(answer: Answer) -> str:
-    """The text is Markdown already."""
-    return answer.text
+    """The text is Markdown already; HTML in it shows as text."""
+    return without_html(answer.text)
+
+
+def without_html(text: str) -> str:
+    """
+    Markdown in which nothing is HTML.
+
+    Inside of code, too, where it shows: what is code depends on who renders it, and a text
+    could make believe.
+    """
+    return TAG.sub("&lt;", text)
 
 
 # Turns.
@@ -144,7 +157,8 @@ def turn_markdown(turn: Turn) -> str:
     for name, state in tools_of_turn(turn):
         lines.append(f"- {code(name)} {state}")
     error = error_of_turn(turn)
-    return "\n".join([*lines, "", turn.text, *(["", fenced(error)] if error else [])])
+    text = without_html(turn.text)
+    return "\n".join([*lines, "", text, *(["", fenced(error)] if error else [])])
 
 
 def state_of_turn(turn: Turn) -> str:

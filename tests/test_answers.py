@@ -182,7 +182,7 @@ def test_an_answer_made_by_hand_has_every_attribute():
 def test_notebooks_show_markdown_and_safe_html():
     """The text is markdown as it is, and HTML only when escaped."""
     answer = Answer("**a** <script>")
-    assert answer._repr_markdown_() == "**a** <script>"
+    assert answer._repr_markdown_() == "**a** &lt;script>"
     assert "<script>" not in answer._repr_html_()
     assert "&lt;script&gt;" in answer._repr_html_()
 

@@ -89,7 +89,25 @@ def test_an_answer_is_shown_as_it_is_meant():
     answer = Answer(f"**bold** {SCRIPT}")
     assert "<strong>bold</strong>" in answer._repr_html_()
     assert SCRIPT in text_of(answer)
-    assert answer._repr_markdown_() == f"**bold** {SCRIPT}"
+    shown = answer._repr_markdown_()
+    assert shown.startswith("**bold** &lt;")
+    assert displays.TAG.search(shown) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a < b <= c << d <3", "a < b <= c << d <3"),
+        ("<img src=x onerror=x>", "&lt;img src=x onerror=x>"),
+        ("</p><!-- x --><?php ?>", "&lt;/p>&lt;!-- x -->&lt;?php ?>"),
+        # What is code for one renderer is none for another.
+        ("$$\n```\n$$ <svg onload=x>", "$$\n```\n$$ &lt;svg onload=x>"),
+        ("> quoted", "> quoted"),
+    ],
+)
+def test_markdown_has_no_html(text, shown):
+    """Pages that render it would run it."""
+    assert Answer(text)._repr_markdown_() == shown
 
 
 def test_code_and_quotes_stand_out():
@@ -144,7 +162,7 @@ def test_a_turn_shows_how_far_it_is(client, cli):
         builders.assistant(builders.tool_use("Bash", {}, "t2")),
         builders.assistant(builders.tool_use("Grep", {}, "t3")),
         builders.user([builders.tool_result("t1", "x"), builders.tool_result("t2", "no", True)]),
-        builders.assistant("**half"),
+        builders.assistant("<b>**half"),
     )
     assert heard.wait(PATIENCE)
     shown = text_of(turn)
@@ -152,8 +170,9 @@ def test_a_turn_shows_how_far_it_is(client, cli):
     assert "doneRead" in shown
     assert "failedBash" in shown
     assert "runningGrep" in shown
-    assert shown.endswith("**half")
+    assert shown.endswith("<b>**half")
     assert "- `Bash` failed" in turn._repr_markdown_()
+    assert displays.TAG.search(turn._repr_markdown_()) is None
     cli.end_turn(user, "done")
     turn.result(PATIENCE)
     assert text_of(turn).startswith("doneLook")

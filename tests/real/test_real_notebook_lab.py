@@ -134,15 +134,19 @@ def test_nothing_that_is_said_runs(page, model):
         assert link.get_attribute("href").startswith(("http://", "https://", "mailto:"))
     page.type(2, f"%claude --nothing{HOSTILE.split()[0]} x")
     page.wait_for_text(2, "UsageError")
-    page.type(3, "claude_answer")
-    page.output(3).get_by_text("window.ran").first.wait_for()
+    # In both of its forms.
+    markdown = "from IPython.display import display; display(claude_answer, include=[{!r}])"
+    page.type(3, f"{markdown.format('text/markdown')}\nclaude_answer")
+    page.output(3).get_by_text("window.ran").last.wait_for()
+    page.output(3).locator(".jp-RenderedMarkdown").wait_for()
     shown = page.output(1).inner_text()
     assert "<script>window.ran = 1</script>" in shown
     assert page.page.evaluate("window.ran === undefined")
     # JupyterLab's own icons are outside of what is displayed.
-    displayed = page.output(1).locator(".jp-RenderedHTMLCommon")
-    assert displayed.count() == 2
-    assert displayed.locator("script, img, svg, iframe, style").count() == 0
+    for cell in (1, 3):
+        displayed = page.output(cell).locator(".jp-RenderedHTMLCommon")
+        assert displayed.count() == 2
+        assert displayed.locator("script, img, svg, iframe, style").count() == 0
 
 
 def test_buttons_answer_while_no_cell_runs(page, model, lab):

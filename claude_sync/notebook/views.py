@@ -88,13 +88,15 @@ class DisplayView(View):
         self._show(bundle_of(turn, self._clock() - self._began, self._spent_before))
 
     def _show(self, bundle: Mapping[str, str]) -> int:
+        # Known before it is sent: the kernel's interrupt may come while it is, and what is shown
+        # after that must not be a second display, below one that is at work for ever.
+        update, self._shown = self._shown, True
         self._publish(
             data=dict(bundle),
             metadata={},
             transient={"display_id": self._id},
-            update=self._shown,
+            update=update,
         )
-        self._shown = True
         return sum(map(len, bundle.values()))
 
 

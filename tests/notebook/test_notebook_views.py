@@ -46,6 +46,28 @@ def test_one_display_is_updated(displays, clock):
         assert texts == ["one ", "one two"]
 
 
+def test_an_interrupt_while_it_is_shown_first_makes_no_second_display(displays, clock):
+    """The kernel's interrupt may come when the display is out, and before we know."""
+    updates, interrupts = [], [KeyboardInterrupt]
+
+    def publish(update, **rest):
+        displays.publish(update=update, **rest)
+        updates.append(update)
+        if interrupts:
+            raise interrupts.pop()
+
+    with running() as scene:
+        view = DisplayView(publish, clock=clock)
+        scene.begin_to_speak("one ")
+        clock.now += 1
+        with pytest.raises(KeyboardInterrupt):
+            view.update(scene.turn)
+        scene.finish_speaking("one")
+        scene.end("one")
+        view.finish(scene.turn)
+    assert updates == [False, True]
+
+
 def test_it_is_not_updated_too_often(displays, clock):
     """News within a tenth of a second wait for the next look."""
     with running() as scene:

@@ -125,8 +125,14 @@ class Kernel:
         self._client.start_channels()
         self._client.wait_for_ready(PATIENCE)
 
-    def __exit__(self, *exc_info):
+    def _disconnect(self):
         self._client.stop_channels()
+        # Its own, if it has one: the garbage collector would find it unclosed, in another test.
+        if self._client.context is not self._manager.context:
+            self._client.context.destroy(linger=0)
+
+    def __exit__(self, *exc_info):
+        self._disconnect()
         self._manager.shutdown_kernel(now=False)
         self._manager.cleanup_resources()
 
@@ -141,7 +147,7 @@ class Kernel:
 
     def restart(self, now=False):
         """What the button of a notebook does; with *now* the kernel is killed."""
-        self._client.stop_channels()
+        self._disconnect()
         self._manager.restart_kernel(now=now)
         self._connect()
 

@@ -10,10 +10,10 @@ from conftest import PATIENCE, process_is_gone
 from claude_sync import AskTimeout, ClientClosed, CliExited, ControlTimeout
 
 
-def opened_deaf(stand_in):
+def opened_deaf(stand_in, **options):
     """A client whose CLI has closed its input."""
     closed = threading.Event()
-    client = stand_in(scripts.closes_its_input, on_stderr=lambda _: closed.set())
+    client = stand_in(scripts.closes_its_input, on_stderr=lambda _: closed.set(), **options)
     client.start()
     assert closed.wait(PATIENCE)
     return client
@@ -21,7 +21,8 @@ def opened_deaf(stand_in):
 
 def test_broken_pipe(stand_in, gone):
     """Writing to a CLI that has closed its input fails the waiter, and ends the CLI."""
-    client = opened_deaf(stand_in)
+    # Otherwise it is asked again, of another one that may take it and then close its input.
+    client = opened_deaf(stand_in, on_crash="raise")
     pid = client.pid
     with pytest.raises(CliExited):
         client.ask("hi", timeout=PATIENCE)

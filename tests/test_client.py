@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 from bridged_in_memory import bridge_in_memory
 from image_samples import png
+from patience import wait_until
 
 import claude_sync
 from claude_sync import (
@@ -74,16 +75,6 @@ def ready(new_client):
         return client
 
     return make
-
-
-def wait_until(check):
-    """Wait, for a bounded time, until *check* holds."""
-    pause = threading.Event()
-    for _ in range(PATIENCE * 100):
-        if check():
-            return
-        pause.wait(0.01)
-    raise AssertionError("it did not come to that")
 
 
 # Making one.

@@ -6,11 +6,11 @@ import os
 import signal
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from patience import wait_until
 
 import claude_sync
 from claude_sync.testing.model import text, tool_use
@@ -37,14 +37,6 @@ def asked(model, client, words):
     """Ask something; the body of the request that reached the model."""
     client.ask(words, timeout=90)
     return model.wait_for_request(words).body
-
-
-def wait_until(check):
-    """Wait for something that nobody announces."""
-    end = time.monotonic() + 60
-    while not check():
-        assert time.monotonic() < end
-        threading.Event().wait(0.01)
 
 
 def kill(client):

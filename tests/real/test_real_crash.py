@@ -10,19 +10,12 @@ import threading
 import time
 
 import pytest
+from patience import wait_until
 
 import claude_sync
 from claude_sync.testing.model import text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-
-
-def wait_until(check):
-    """Wait for something that nobody announces."""
-    end = time.monotonic() + 60
-    while not check():
-        assert time.monotonic() < end
-        threading.Event().wait(0.01)
 
 
 def kill_in_mid_turn(client, model, words, then=None):

@@ -8,6 +8,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 from batch_executors import HandDriven, InlineExecutor, answered
+from patience import wait_until
 
 import claude_sync
 import claude_sync.protocol.tries
@@ -59,15 +60,6 @@ def next_in_background(batch):
         return got[0]
 
     return wait
-
-
-def wait_until(condition):
-    """Wait for something that nothing announces."""
-    for _ in range(6000):
-        if condition():
-            return
-        threading.Event().wait(0.005)
-    raise AssertionError("waited in vain")
 
 
 def test_items_come_in_order_or_as_they_are_finished():

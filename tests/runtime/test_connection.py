@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import wait_until
 
 from claude_sync import CliDidNotStart, Client, CliExited, ControlError, ControlTimeout
 from claude_sync.protocol.control import Reply
@@ -38,16 +39,6 @@ def client(cli):
 def connection(client):
     """Its connection."""
     return client._engine.lifecycle.connection
-
-
-def wait_until(check):
-    """Wait, for a bounded time, until *check* holds."""
-    pause = threading.Event()
-    for _ in range(PATIENCE * 100):
-        if check():
-            return
-        pause.wait(0.01)
-    raise AssertionError("it did not come to that")
 
 
 # Requests of ours.

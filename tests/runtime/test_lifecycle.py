@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import wait_until
 
 from claude_sync import CliDidNotStart, Client, ClientClosed, CliExited
 from claude_sync.testing import ScriptedCli
@@ -32,16 +32,6 @@ class Lives:
 def lives():
     """The lives of a client's CLI."""
     return Lives()
-
-
-def wait_until(check):
-    """Wait, for a bounded time, until *check* holds."""
-    pause = threading.Event()
-    for _ in range(PATIENCE * 100):
-        if check():
-            return
-        pause.wait(0.01)
-    raise AssertionError("it did not come to that")
 
 
 def resumed(cli):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from patience import wait_until
 
 from claude_sync import CliDidNotStart, Client, ClientClosed
 from claude_sync.runtime.pooling import Keeper, Member
@@ -72,15 +73,6 @@ def take(keeper):
     member = keeper.take(Deadline(PATIENCE))
     assert member is not None
     return member
-
-
-def wait_until(condition):
-    """Wait for something that nothing announces."""
-    for _ in range(6000):
-        if condition():
-            return
-        threading.Event().wait(0.005)
-    raise AssertionError("waited in vain")
 
 
 def test_clients_are_started_when_they_are_needed(keeper_of):

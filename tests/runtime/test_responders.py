@@ -6,6 +6,7 @@ import queue
 import threading
 
 import pytest
+from patience import wait_until
 
 from claude_sync.runtime.responders import Responders
 
@@ -62,16 +63,6 @@ def test_a_free_thread_is_used_again(responders):
     wait_until(lambda: responders._free == 1)
     responders.run(lambda: heard.put(threading.get_ident()))
     assert heard.get(timeout=PATIENCE) == first
-
-
-def wait_until(check):
-    """Wait, for a bounded time, until *check* holds."""
-    pause = threading.Event()
-    for _ in range(PATIENCE * 100):
-        if check():
-            return
-        pause.wait(0.01)
-    raise AssertionError("it did not come to that")
 
 
 def test_a_failing_task_is_logged_and_stops_nobody(responders, caplog):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import queue
-import threading
 
 import pytest
+from patience import wait_until
 
 import claude_sync
 from claude_sync import Client, CliExited, UsageError
@@ -89,16 +89,6 @@ def test_no_cli_need_be_installed_for_another_transport(monkeypatch):
         assert cli.launch.argv[0] == "claude"
     with pytest.raises(claude_sync.CliNotFound):
         Client().start()
-
-
-def wait_until(check):
-    """Wait, for a bounded time, until *check* holds."""
-    pause = threading.Event()
-    for _ in range(PATIENCE * 100):
-        if check():
-            return
-        pause.wait(0.01)
-    raise AssertionError("it did not come to that")
 
 
 def test_a_function_makes_a_new_transport_for_each_life(caplog):

@@ -7,6 +7,7 @@ import logging
 import threading
 
 import pytest
+from patience import wait_until
 
 from claude_sync import Client, CliExited, TurnError
 from claude_sync.testing import ScriptedCli, builders
@@ -76,16 +77,6 @@ def done(turn):
     over = threading.Event()
     super(type(turn), turn).add_done_callback(lambda _: over.set())
     assert over.wait(PATIENCE)
-
-
-def wait_until(check):
-    """Wait, for a bounded time, until *check* holds."""
-    pause = threading.Event()
-    for _ in range(PATIENCE * 100):
-        if check():
-            return
-        pause.wait(0.01)
-    raise AssertionError("it did not come to that")
 
 
 def test_a_failure_that_nobody_looks_at_is_told(talk, told):

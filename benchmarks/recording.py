@@ -22,9 +22,9 @@ sys.path.insert(0, str(HERE.parent))
 
 from tasks import PIECE  # noqa: E402
 
+from claude_sync.engine.recording.recorder import Recorder  # noqa: E402
 from claude_sync.protocol.codec import decode  # noqa: E402
-from claude_sync.runtime.recorder import Recorder  # noqa: E402
-from claude_sync.runtime.redaction import redact_text  # noqa: E402
+from claude_sync.support.redact import redact_text  # noqa: E402
 from claude_sync.testing import builders  # noqa: E402
 
 LINES = 20_000
@@ -36,30 +36,13 @@ MESSAGES = {
     "result": builders.result("Have a look at the file setup.py, line 12."),
 }
 
-HOSTILE = {
-    "a": "a",
-    "quotes": '"',
-    "backslashes": "\\",
-    "spaces": " ",
-    "dashes": "a-",
-    "slashes": "/",
-    "at signs": "@",
-    "names": "token",
-    "names and signs": "token=",
-    "names and quotes": 'token":"',
-    "a password of backslashes": ('password":"', "\\"),
-    "a password of quotes": ("password=", "\\'"),
-    "JWT": "eyJ",
-    "e-mail": ("@", "a."),
-    "homes": "/home/",
-    "PEM": "-----BEGIN PRIVATE KEY-----",
-    "env": '"env":{',
-    "drives": "C:\\",
-    "a home of backslashes": ("home ", "\\"),
-    "a user of signs": ("-u ", "="),
-    "flags": ("token ", "--a"),
-    "headers": "cookie: ",
-}
+# What is repeated; of a pair, the first is written once, before the second.
+HOSTILE = [
+    *("a", '"', "\\", " ", "a-", "/", "@", "token", "token=", 'token":"', "eyJ", "/home/"),
+    *("-----BEGIN PRIVATE KEY-----", '"env":{', "C:\\", "cookie: "),
+    *(('password":"', "\\"), ("password=", "\\'"), ("@", "a."), ("home ", "\\")),
+    *(("-u ", "="), ("token ", "--a")),
+]
 
 
 def repeated(part, length):
@@ -95,12 +78,12 @@ def main():
                 f"{speed(decode, message):>14,.0f}"
             )
         print(f"\n{'seconds for 1 and 2 MB of':<28}{'a log line':>18}{'a recorded line':>20}")
-        for name, part in HOSTILE.items():
+        for part in HOSTILE:
             texts = [repeated(part, LENGTH), repeated(part, 2 * LENGTH)]
             lines = [json.dumps({"type": "x", "text": text}).encode() for text in texts]
             figures = [*(seconds(redact_text, text) for text in texts)]
             figures += [seconds(recorder.received, line) for line in lines]
-            print(f"{name:<28}" + "".join(f"{figure:>9.2f}" for figure in figures), flush=True)
+            print(f"{part!s:<28}" + "".join(f"{figure:>9.2f}" for figure in figures), flush=True)
         recorder.close()
 
 

@@ -3,73 +3,82 @@ Measure claude_sync side by side with the official SDK, and print one table.
 
 ::
 
-    python benchmarks/run.py            several minutes
-    python benchmarks/run.py --quick    fewer repetitions
+    python benchmarks/run.py                    several minutes
+    python benchmarks/run.py --quick            less work, fewer rounds
+    python benchmarks/run.py --only streams     some of the rows; --help tells the names
 
-Both libraries are measured in the same run, in turns, each time in a fresh
-interpreter; the table shows medians. They talk to the same stand-in executable,
-which needs no account, or to the real CLI with a model on 127.0.0.1. The *floor*
-is what Python can do without a library: ``readline``, ``ujson.loads`` and one
-``queue.Queue`` to another thread.
+Each side has a clean environment of its own, which pip makes at the first run and which is
+kept in ``~/.cache/claude-sync/benchmarks``. The sides are measured in turns, each time in a
+fresh interpreter. They talk to the same stand-in executable, which needs no account, or to
+the same real CLI with a model on 127.0.0.1. The *floor* is what Python can do without a
+library: ``readline``, ``ujson.loads`` and one ``queue.Queue`` to another thread.
 
-Needs POSIX, the extra ``dev``, and no account.
+Needs POSIX, pip 22.3 or newer, and no account. Rows that fail are left out of the table and named
+at the end; the exit code is then 1.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import platform
 import shlex
-import statistics
-import subprocess
+import shutil
 import sys
 import tempfile
 import time
+from operator import itemgetter
 from pathlib import Path
+from statistics import median, quantiles
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 import session_list  # noqa: E402
+from environments import PATIENCE, Failed, interpreter, requirement, run, variables  # noqa: E402
 from stand_in_script import serve  # noqa: E402
 from table import Row, print_table  # noqa: E402
 
 from claude_sync.testing import LoopbackModel, StandIn  # noqa: E402
 
-PROGRAMS = {"ours": "with_claude_sync.py", "theirs": "with_official_sdk.py"}
-FLOOR = {"floor": "with_nothing.py"}
+BOTH = ("ours", "theirs")
+# What does a task, by environment.
+OURS = {"ours": "with_claude_sync.py"}
+ALL = {**OURS, "theirs": "with_official_sdk.py", "floor": "with_nothing.py"}
+BATCHES = {"ours": "with_batches.py"}
+TK = {"ours": "with_windows.py"}
+QT = {"qt": "with_windows.py"}
 PACKAGES = {"ours": "claude_sync", "theirs": "claude_agent_sdk"}
-# Toolkits, and what must be there to measure them.
-WINDOWS = {"Tk": "tkinter", "Qt": "PySide6"}
+FIRST, SECOND = itemgetter(0), itemgetter(1)
 LEGEND = """\
-Medians of one run, both measured in turns. *ratio*: above 1, claude_sync is so many times
-better. *floor*: no library, only ``readline``, ``ujson.loads`` and a ``queue.Queue``."""
-# Longer than anything takes; a measurement that hangs is ended.
-PATIENCE = 300
+Medians, and half of the distance between the quartiles of the runs. *ratio*: above 1,
+claude_sync is so many times better; *the same*: by less than 5 %, or the quartiles overlap.
+*floor*: no library, only ``readline``, ``ujson.loads`` and a ``queue.Queue``."""
 
 AFTER_IMPORT = """
 import sys
-sys.path.insert(0, {here!r})
-{statement}
+import {package}
 modules = len(sys.modules)
+sys.path.insert(0, {here!r})
 import tasks
-print(modules, tasks.memory("VmRSS"))
+print([modules, tasks.memory("VmRSS")])
 """
 
 COLD = {
     "ours": """
+import sys
 import claude_sync
-print(claude_sync.ask("Hello"))
+print(claude_sync.ask("Hello", cli=sys.argv[1]))
 """,
     "theirs": """
 import asyncio
-from claude_agent_sdk import ResultMessage, query
+import sys
+from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, query
 
 async def main():
-    async for message in query(prompt="Hello"):
+    options = ClaudeAgentOptions(cli_path=sys.argv[1])
+    async for message in query(prompt="Hello", options=options):
         if isinstance(message, ResultMessage):
             print(message.result)
 
@@ -80,322 +89,276 @@ asyncio.run(main())
 
 class Benchmark:
     """
-    The measurements, each a method that gives rows of the table.
+    What measures; methods that yield give rows of the table.
 
     Attributes:
-        sides: Who is measured: ``ours``, and ``theirs`` if it is installed.
+        errors: What did not work, one line each.
 
     """
 
-    def __init__(self, folder, quick, only=""):
+    def __init__(self, folder, quick):
         self.folder = folder
         self.quick = quick
-        self.only = only
-        installed = importlib.util.find_spec(PACKAGES["theirs"]) is not None
-        self.sides = ["ours", "theirs"] if installed else ["ours"]
-        self.environment = clean_environment(folder)
-        self.cli = executable(folder / "claude", StandIn(serve, lifetime=PATIENCE).command)
+        self.errors = []
+        # A file: the official SDK takes a path, not a list of words.
+        self.cli = folder / "claude"
+        command = shlex.join(StandIn(serve, lifetime=PATIENCE).command)
+        self.cli.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        self.cli.chmod(0o755)
 
-    def rows(self):
-        """All of them, in the order of the table."""
-        for measure in (
-            self.imports,
-            self.streams,
-            self.raw_streams,
-            self.bridged_streams,
-            self.empty_turns,
-            self.requests,
-            self.latencies,
-            self.windows,
-            self.large_messages,
-            self.long_sessions,
-            self.session_lists,
-            self.batches,
-            self.cold_scripts,
-        ):
-            if self.only in measure.__name__:
-                print(f"{measure.__name__} ...", file=sys.stderr, flush=True)
-                yield from measure()
+    def rows(self, plans):
+        """The rows of all plans; one that fails does not keep the others away."""
+        for name, measure in plans.items():
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            try:
+                yield from measure(self)
+            except Exception as error:  # whatever it is, the table comes without it
+                told = str(error) if isinstance(error, Failed) else repr(error)
+                self.errors.append(f"{name}: left out, {told}")
 
-    def repetitions(self, many, few):
-        """How often to measure something."""
-        return range(few if self.quick else many)
-
-    # What an import costs.
+    # What is measured.
 
     def imports(self):
         """A fresh interpreter that imports it and ends, less one that only ends."""
-        statements = {side: f"import {PACKAGES[side]}" for side in self.sides}
-        statements["bare"] = "pass"
-        seconds = {side: [] for side in statements}
-        for statement in statements.values():
-            self.python("-c", statement)  # compiles it, and warms the disk's cache
-        for _ in self.repetitions(15, 5):
-            for side, statement in statements.items():
+
+        def seconds(side):
+            times = []
+            for statement in ("pass", f"import {PACKAGES[side]}"):
                 begin = time.perf_counter()
-                self.python("-c", statement)
-                seconds[side].append(time.perf_counter() - begin)
-        bare = statistics.median(seconds.pop("bare"))
-        times = {side: statistics.median(each) - bare for side, each in seconds.items()}
-        yield Row("import", "ms", times, 1e3)
-        counts = {}
-        sizes = {}
-        for side in self.sides:
-            source = AFTER_IMPORT.format(here=str(HERE), statement=statements[side])
-            counts[side], sizes[side] = map(int, self.python("-c", source).split())
-        yield Row("modules loaded then", "", counts)
-        yield Row("memory then", "MiB", sizes, 1 / 2**20)
+                self.python(side, "-c", statement)
+                times.append(time.perf_counter() - begin)
+            return times[1] - times[0]
 
-    # What the stand-in measures.
+        def state(side):
+            source = AFTER_IMPORT.format(here=str(HERE), package=PACKAGES[side])
+            return json.loads(self.python(side, "-c", source))
 
-    def streams(self):
-        """Deltas as fast as possible, to a text handler."""
-        yield self.stream_row("stream", "stream events to a text handler")
-
-    def raw_streams(self):
-        """Deltas as fast as possible, every one as it came."""
-        yield self.stream_row("raw_stream", "stream events, each one raw")
-
-    def stream_row(self, task, title):
-        """Events per second."""
-        count = 100_000 if self.quick else 200_000
-        figures = self.all_sides(task, count, self.repetitions(5, 3))
-        rates = {side: count / statistics.median(each) for side, each in figures.items()}
-        return Row(title, "1/s", rates, 1, higher_is_better=True)
-
-    def bridged_streams(self):
-        """Raw deltas that come through a bridge, and how much of the direct rate that is."""
-        count = 100_000 if self.quick else 200_000
-        seconds = {"raw_stream": [], "bridged_stream": []}
-        for _ in self.repetitions(5, 3):
-            for task, each in seconds.items():
-                printed = self.python(str(HERE / PROGRAMS["ours"]), task, self.cli, str(count))
-                each.append(json.loads(printed))
-        direct, bridged = map(statistics.median, seconds.values())
-        rate = {"ours": count / bridged}
-        yield Row("stream events over a bridge, raw", "1/s", rate, 1, higher_is_better=True)
-        yield Row("their part of the direct rate", "%", {"ours": direct / bridged}, 100)
-
-    def empty_turns(self):
-        """Question to answer, when the CLI says nothing but that it is done."""
-        figures = self.all_sides("turns", 300 if self.quick else 1000, self.repetitions(5, 3))
-        yield Row("empty turn", "ms", joined(figures, statistics.median), 1e3)
-
-    def requests(self):
-        """The CLI asks, the program answers."""
-        for task, title in (("permissions", "permission asked"), ("calls", "tool called")):
-            figures = self.all_sides(task, 300 if self.quick else 1000, self.repetitions(5, 3))
-            yield Row(f"{title}, to the answer", "ms", joined(figures, statistics.median), 1e3)
-
-    def latencies(self):
-        """From the CLI's write to the handler."""
-        figures = self.all_sides("latency", 500 if self.quick else 2000, self.repetitions(3, 1))
-        yield Row("delta to handler, median", "ms", joined(figures, statistics.median), 1e3)
-        slowest = joined(figures, lambda delays: statistics.quantiles(delays, n=100)[98])
-        yield Row("delta to handler, 99 of 100", "ms", slowest, 1e3)
-
-    def windows(self):
-        """How late the timer of a window is while deltas are drawn in it."""
-        for toolkit, module in WINDOWS.items():
-            if importlib.util.find_spec(module) is None:
-                continue
-            runs = []
-            for _ in self.repetitions(3, 1):
-                program = str(HERE / f"with_{toolkit.lower()}.py")
-                printed = self.python(program, "lateness", self.cli, "100000", windows=True)
-                runs.append(json.loads(printed))
-            figures = {"ours": runs}
-            title = f"timer of a {toolkit} window late"
-            slowest = joined(figures, lambda delays: statistics.quantiles(delays, n=100)[98])
-            yield Row(f"{title}, 99 of 100", "ms", slowest, 1e3)
-
-    def large_messages(self):
-        """One message of 64 MiB."""
-        figures = self.all_sides("large", 64 * 2**20, self.repetitions(3, 1))
-        for place, title, unit, scale in (
-            (0, "message of 64 MiB", "ms", 1e3),
-            (1, "memory it takes at most", "MiB", 1 / 2**20),
-        ):
-            values = {
-                side: statistics.median([figure[place] for figure in each])
-                for side, each in figures.items()
-            }
-            yield Row(title, unit, values, scale)
-
-    def long_sessions(self):
-        """The memory of a session that goes on: early, and after ten times as many turns."""
-        count = 500 if self.quick else 2000
-        figures = self.all_sides("everyday", count, self.repetitions(3, 1))
-        for place, turns in enumerate([count // 10, count]):
-            values = {
-                side: statistics.median([figure[place] for figure in each])
-                for side, each in figures.items()
-            }
-            yield Row(f"memory after {turns:,} turns", "MiB", values, 1 / 2**20)
-
-    def all_sides(self, task, count, repetitions):
-        """The figures of each side, measured in turns."""
-        programs = {side: PROGRAMS[side] for side in self.sides}
-        programs.update(FLOOR)
-        figures = {side: [] for side in programs}
-        for _ in repetitions:
-            for side, program in programs.items():
-                printed = self.python(str(HERE / program), task, self.cli, str(count))
-                figures[side].append(json.loads(printed))
-        return figures
-
-    def batches(self):
-        """Many prompts: how the rate grows with the workers, and what a prompt costs itself."""
-        for workers in (1, 2, 4, 8):
-            rates = self.batch("rate", workers, workers * (20 if self.quick else 60))
-            title = f"batch, prompts of 0.1 s, {workers} worker{'s' * (workers > 1)}"
-            yield Row(title, "1/s", {"ours": rates}, 1, higher_is_better=True)
-        seconds = self.batch("overhead", 1, 500 if self.quick else 2000)
-        yield Row("batch, time for each prompt", "ms", {"ours": seconds}, 1e3)
-        count = 2_000 if self.quick else 20_000
-        program = str(HERE / "with_batches.py")
-        sizes = json.loads(self.python(program, "memory", "4", str(count)))
-        for done, size in zip((count // 10, count), sizes):
-            yield Row(f"memory after {done:,} prompts", "MiB", {"ours": size}, 1 / 2**20)
-
-    def batch(self, task, workers, count):
-        """The median of a figure of batches."""
-        words = [str(HERE / "with_batches.py"), task, str(workers), str(count)]
-        runs = [json.loads(self.python(*words)) for _ in self.repetitions(3, 1)]
-        return statistics.median(runs)
-
-    # What needs no CLI.
+        yield Row("import", "ms", self.in_turns(seconds, rounds=15, warm=True))
+        states = self.in_turns(state, rounds=3)
+        yield Row("modules loaded then", "", states, FIRST)
+        yield Row("memory then", "MiB", states, SECOND)
 
     def session_lists(self):
         """A list of a thousand saved conversations."""
         count = 1000
         config = self.folder / "config"
         session_list.save(config, count)
-        environment = {**self.environment, "CLAUDE_CONFIG_DIR": str(config)}
-        seconds = {side: [] for side in self.sides}
-        for _ in self.repetitions(7, 3):
-            for side in self.sides:
-                source = session_list.LISTING[side]
-                printed = self.python("-c", source, environment=environment).split()
-                if int(printed[1]) != count:
-                    raise AssertionError(f"{PACKAGES[side]} listed {printed[1]} sessions")
-                seconds[side].append(float(printed[0]))
-        medians = {side: statistics.median(each) for side, each in seconds.items()}
-        yield Row(f"list {count:,} saved sessions", "ms", medians, 1e3)
+        modules = {**PACKAGES, "ours": "claude_sync.sessions"}
 
-    # What the real CLI measures.
+        def seconds(side):
+            source = session_list.LISTING.format(module=modules[side])
+            taken, found = json.loads(self.python(side, "-c", source, CLAUDE_CONFIG_DIR=config))
+            if found != count:
+                raise Failed(f"{PACKAGES[side]} listed {found} sessions")
+            return taken
+
+        yield Row(f"list {count:,} saved sessions", "ms", self.in_turns(seconds))
 
     def cold_scripts(self):
-        """A script from its start to its end: import, one question, print."""
+        """A script from its start to its end, with the real CLI: import, one question, print."""
         cli = bundled_cli()
-        if cli is None:
-            return
-        seconds = {side: [] for side in self.sides}
+        home = self.folder / "home"
+        home.mkdir()
+
+        def seconds(side):
+            begin = time.perf_counter()
+            printed = self.python(side, "-c", COLD[side], cli, **model.environment(home))
+            if printed != "Hello!\n":
+                raise Failed(f"the script of {PACKAGES[side]} printed {printed!r}")
+            return time.perf_counter() - begin
+
         with LoopbackModel() as model:
             model.default("Hello!")
-            home = self.folder / "home"
-            home.mkdir()
-            environment = {
-                **self.environment,
-                **model.environment(home),
-                "CLAUDE_CODE_PATH": cli,
-            }
-            for side in self.sides:
-                self.cold_script(side, environment)  # lets the CLI make its files
-            for _ in self.repetitions(7, 3):
-                for side in self.sides:
-                    begin = time.perf_counter()
-                    self.cold_script(side, environment)
-                    seconds[side].append(time.perf_counter() - begin)
-        medians = {side: statistics.median(each) for side, each in seconds.items()}
-        yield Row("script with one question, real CLI", "ms", medians, 1e3)
+            runs = self.in_turns(seconds, rounds=7, warm=True)
+        yield Row("script with one question, real CLI", "ms", runs)
 
-    def cold_script(self, side, environment):
-        """Run one."""
-        printed = self.python("-c", COLD[side], environment=environment).strip()
-        if printed != "Hello!":
-            raise AssertionError(f"the script of {PACKAGES[side]} printed {printed!r}")
+    # How it is measured.
 
-    def python(self, *words, environment=None, windows=False):
+    def size(self, count):
+        """How much to do in a run."""
+        return count // 4 if self.quick else count
+
+    def in_turns(self, measure, sides=BOTH, rounds=5, warm=False):
+        """
+        What *measure* gives for each side, a list each; every second round goes backwards.
+
+        *warm* does it once without looking at the clock: files are made, disks are cached.
+        """
+        sides = [side for side in sides if self.has(side)]
+        runs = {side: [] for side in sides}
+        for side in sides * warm:
+            measure(side)
+        for number in range(min(rounds, 3) if self.quick else rounds):
+            for side in reversed(sides) if number % 2 else sides:
+                runs[side].append(measure(side))
+        return runs
+
+    def has(self, side):
+        """Whether there is an environment; a table without one of the others is still one."""
+        try:
+            interpreter(side)
+        except Failed as error:
+            if side in ("ours", "qt"):
+                raise
+            if (told := f"{side}: the column is left out, {error}") not in self.errors:
+                self.errors.append(told)
+            return False
+        return True
+
+    def python(self, environment, *words, **more):
         """What a fresh interpreter prints; it gets a folder of its own to work in."""
         work = self.folder / "work"
         work.mkdir(exist_ok=True)
-        # Where there is no display, one that nobody sees.
-        hidden = ["xvfb-run", "-a"] if windows and not os.environ.get("DISPLAY") else []
-        finished = subprocess.run(
-            [*hidden, sys.executable, *words],
-            env=environment or self.environment,
-            cwd=work,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            timeout=PATIENCE,
-            check=True,
-            text=True,
+        # Where there is no display, Tk gets one that nobody sees; Qt needs none.
+        hidden = "tk" in words and not os.environ.get("DISPLAY") and shutil.which("xvfb-run")
+        before = [hidden, "-a"] if hidden else []
+        command = [*before, interpreter(environment), *map(str, words)]
+        try:
+            return run(command, cwd=work, env={**variables(), **more})
+        except Failed as error:
+            raise Failed(f"{environment}: {error}") from None
+
+
+def task(name, count, *rows, programs=ALL, word=None, rounds=5):
+    """
+    Measure a task of ``tasks.py``; *programs*, by environment, can do it.
+
+    *count* says how much to do, *word* where, if not with the stand-in. Each row has a title, a
+    unit, and a function that makes its figure of what a run gives.
+    """
+
+    def measure(benchmark):
+        size = benchmark.size(count)
+
+        def once(environment):
+            words = [HERE / programs[environment], name, word or benchmark.cli, size]
+            return json.loads(benchmark.python(environment, *words))
+
+        runs = benchmark.in_turns(once, programs, rounds)
+        runs = {"ours" if side == "qt" else side: each for side, each in runs.items()}
+        for title, unit, figure in rows:
+            title = title.format(early=size // 10, all=size, mib=size >> 20)
+            yield Row(title, unit, runs, figure)
+
+    return measure
+
+
+def slowest(seconds):
+    """What 99 of 100 do not pass."""
+    return quantiles(seconds, n=100)[98]
+
+
+# The measurements by name, in the order of the table.
+PLANS = {
+    "imports": Benchmark.imports,
+    "streams": task("stream", 200_000, ("stream events to a text handler", "1/s", float)),
+    "raw_streams": task("raw_stream", 200_000, ("stream events, each one raw", "1/s", float)),
+    "bridged_streams": task(
+        "bridged_stream", 200_000, ("stream events over a bridge, raw", "1/s", float), programs=OURS
+    ),
+    "empty_turns": task("turns", 1000, ("empty turn", "ms", median)),
+    "permission_requests": task(
+        "permissions", 1000, ("permission asked, to the answer", "ms", median)
+    ),
+    "tool_requests": task("calls", 1000, ("tool called, to the answer", "ms", median)),
+    "latencies": task(
+        "latency",
+        2000,
+        ("delta to handler, median", "ms", median),
+        ("delta to handler, 99 of 100", "ms", slowest),
+    ),
+    "tk_windows": task(
+        "tk", 100_000, ("timer of a Tk window late, 99 of 100", "ms", slowest), programs=TK
+    ),
+    "qt_windows": task(
+        "qt", 100_000, ("timer of a Qt window late, 99 of 100", "ms", slowest), programs=QT
+    ),
+    "large_messages": task(
+        "large",
+        64 * 2**20,
+        ("message of {mib} MiB", "ms", FIRST),
+        ("memory it takes at most", "MiB", SECOND),
+    ),
+    "long_sessions": task(
+        "everyday",
+        2000,
+        ("memory after {early:,} turns", "MiB", FIRST),
+        ("memory after {all:,} turns", "MiB", SECOND),
+        rounds=3,
+    ),
+    "session_lists": Benchmark.session_lists,
+    **{
+        f"batches_of_{workers}": task(
+            "rate",
+            workers * 60,
+            (f"batch, prompts of 0.1 s, {workers} worker{'s' * (workers > 1)}", "1/s", float),
+            programs=BATCHES,
+            word=workers,
         )
-        return finished.stdout
-
-
-def joined(figures, summary):
-    """One figure for each side: the median over its runs of what *summary* makes of a run."""
-    return {side: statistics.median(map(summary, runs)) for side, runs in figures.items()}
-
-
-def clean_environment(folder):
-    """Ours, without what concerns Claude; bytecode is kept, as it is for installed packages."""
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("CLAUDE", "ANTHROPIC", "PYTHON"))
-    }
-    environment["PYTHONPATH"] = str(HERE.parent)
-    environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
-    return environment
-
-
-def executable(path, command):
-    """A file that runs *command*: the official SDK takes a path, not a list of words."""
-    path.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
-    path.chmod(0o755)
-    return str(path)
+        for workers in (1, 2, 4, 8)
+    },
+    "cost_of_batches": task(
+        "overhead", 2000, ("batch, time for each prompt", "ms", float), programs=BATCHES, word=1
+    ),
+    "memory_of_batches": task(
+        "memory",
+        20_000,
+        ("memory after {early:,} prompts", "MiB", FIRST),
+        ("memory after {all:,} prompts", "MiB", SECOND),
+        programs=BATCHES,
+        word=4,
+        rounds=1,
+    ),
+    "cold_scripts": Benchmark.cold_scripts,
+}
 
 
 def bundled_cli():
-    """The CLI inside the official SDK's package, so that both run the same; None without."""
-    found = importlib.util.find_spec(PACKAGES["theirs"])
-    if found is None or found.origin is None:
-        return None
-    path = Path(found.origin).parent / "_bundled" / "claude"
-    return str(path) if path.exists() else None
+    """The CLI inside the official SDK's package: both sides run this one."""
+    packages = Path(interpreter("theirs")).parent.parent / "lib"
+    found = [*packages.glob("python*/site-packages/claude_agent_sdk/_bundled/claude")]
+    if not found:
+        raise Failed("the official SDK has no CLI for this system")
+    return str(found[0])
 
 
-def machine():
-    """One line about where this ran."""
-    cli = bundled_cli()
-    version = "none"
-    if cli is not None:
-        version = subprocess.run([cli, "--version"], capture_output=True, text=True).stdout.strip()
-    theirs = importlib.util.find_spec(PACKAGES["theirs"])
-    official = "not installed"
-    if theirs is not None:
-        from importlib.metadata import version as version_of
-
-        official = version_of("claude-agent-sdk")
+def machine(before):
+    """Where this ran, and what else ran there."""
+    try:
+        version = run([bundled_cli(), "--version"]).strip()
+    except Failed:
+        version = "none"
     return (
         f"Python {platform.python_version()} on {platform.system()} {platform.machine()}, "
-        f"{os.cpu_count()} CPUs; official SDK {official}; CLI {version}"
+        f"{os.cpu_count()} CPUs; {requirement('theirs')}; CLI {version}\n"
+        f"load average {before:.1f} before, {os.getloadavg()[0]:.1f} after"
     )
 
 
 def main():
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions")
-    parser.add_argument("--only", default="", help="only the measurements whose name has this")
+    names = ", ".join(PLANS)
+    parser = argparse.ArgumentParser(
+        description="Measure claude_sync side by side with the official SDK.",
+        epilog=f"The names: {names}.",
+    )
+    parser.add_argument("--quick", action="store_true", help="less work, fewer rounds")
+    parser.add_argument(
+        "--only", default="", metavar="NAME", help="only the measurements whose name has this"
+    )
     options = parser.parse_args()
+    plans = {name: plan for name, plan in PLANS.items() if options.only in name}
+    if not plans:
+        parser.error(f"no name has {options.only!r} in it. The names: {names}")
+    before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="claude-sync-benchmark-") as folder:
-        print_table(Benchmark(Path(folder), options.quick, options.only).rows())
-    print(f"\n{LEGEND}\n\n{machine()}")
+        benchmark = Benchmark(Path(folder), options.quick)
+        rows = [*benchmark.rows(plans)]
+    if rows:
+        print_table(rows)
+    print(f"\n{LEGEND}\n\n{machine(before)}", *benchmark.errors, sep="\n")
+    return 1 if benchmark.errors else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

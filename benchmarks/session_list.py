@@ -8,22 +8,14 @@ import uuid
 # The CLI writes down what it sent to the service, too, which is most of a file.
 NOTES = 140_000
 
-LISTING = {
-    "ours": """
+LISTING = """
+import json
 import time
-from claude_sync import sessions
-begin = time.perf_counter()
-found = sessions.list_sessions()
-print(time.perf_counter() - begin, len(found))
-""",
-    "theirs": """
-import time
-from claude_agent_sdk import list_sessions
+from {module} import list_sessions
 begin = time.perf_counter()
 found = list_sessions()
-print(time.perf_counter() - begin, len(found))
-""",
-}
+print(json.dumps([time.perf_counter() - begin, len(found)]))
+"""
 
 
 def save(config, count):

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import time
 
-from tasks import PIECE, SERVER
+from tasks import PIECE, SERVER, durations
 
 from claude_sync.testing import builders
 
@@ -83,7 +83,7 @@ def permissions(cli, user, count):
         if cli.expect_reply(request)["behavior"] != "allow":
             raise AssertionError("a request for permission was denied")
 
-    return timed(ask, count)
+    return json.dumps(durations(ask, count))
 
 
 def calls(cli, user, count):
@@ -99,12 +99,11 @@ def calls(cli, user, count):
         if reply["result"]["content"][0]["text"] != str(number + 1):
             raise AssertionError(f"the tool answered {reply}")
 
-    return timed(call, count)
+    return json.dumps(durations(call, count))
 
 
-def everyday(cli, user, count):
+def everyday(cli, user, count):  # noqa: ARG001 - as all of them
     """Speak, ask for permission, use a tool, speak."""
-    del count
     use = builders.tool_use("Bash", {"command": "ls"}, builders.new_uuid())
     cli.begin_turn(user)
     cli.speak(PIECE * 5)
@@ -120,16 +119,6 @@ def ask_server(cli, message):
     return cli.expect_reply(request)["mcp_response"]
 
 
-def timed(act, count):
-    """Seconds of each of *count* acts, as JSON."""
-    durations = []
-    for number in range(count):
-        begin = time.perf_counter()
-        act(number)
-        durations.append(time.perf_counter() - begin)
-    return json.dumps(durations)
-
-
 def frame_of(cli, user):
     """What comes before the deltas of a turn, and what comes after them."""
     begin, block, *end = builders.stream_of((), session_id=cli.session_id)
@@ -142,12 +131,5 @@ def encoded(message):
     return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-TASKS = {
-    "empty": empty,
-    "stream": stream,
-    "paced": paced,
-    "large": large,
-    "permissions": permissions,
-    "calls": calls,
-    "everyday": everyday,
-}
+FUNCTIONS = (empty, stream, paced, large, permissions, calls, everyday)
+TASKS = {function.__name__: function for function in FUNCTIONS}

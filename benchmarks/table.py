@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-HEADINGS = ("", "claude_sync", "official SDK", "ratio", "floor")
+import statistics
+
+HEADINGS = ("measured", "claude_sync", "official SDK", "ratio", "floor")
+# What turns seconds, bytes and so on into figures.
+SCALES = {"ms": 1e3, "MiB": 1 / 2**20, "%": 100, "1/s": 1, "": 1}
+# A difference that is smaller than this is none.
+SMALLEST = 1.05
 
 
 class Row:
@@ -11,51 +17,64 @@ class Row:
 
     Args:
         title: What was measured.
-        unit: Of the figures as they are shown.
-        values: By side: ``ours``, and ``theirs`` and ``floor`` where there is one.
-        scale: What turns a value into a figure of that unit.
-        higher_is_better: Whether the ratio is ours to theirs, or the other way round.
+        unit: Of the figures as they are shown. Of those a second, more are better; of others less.
+        runs: By side, what each run gave: ``ours``, and ``theirs`` and ``floor`` if measured.
+        figure: What makes one figure of what a run gave.
 
     """
 
-    def __init__(self, title, unit, values, scale=1.0, *, higher_is_better=False):
-        self.title = title
-        self.unit = unit
-        self.values = {side: value * scale for side, value in values.items()}
-        self.higher_is_better = higher_is_better
+    def __init__(self, title, unit, runs, figure=float):
+        self.title = f"{title} ({unit})" if unit else title
+        self.more_is_better = unit == "1/s"
+        self.figures = {
+            side: [figure(run) * SCALES[unit] for run in each] for side, each in runs.items()
+        }
 
     def cells(self):
         """The row as texts."""
-        title = f"{self.title} ({self.unit})" if self.unit else self.title
-        shown = {side: figure(value) for side, value in self.values.items()}
-        theirs, floor = shown.get("theirs", "n/a"), shown.get("floor", "n/a")
-        return (title, shown["ours"], theirs, self.ratio(), floor)
+        ours, theirs, floor = (
+            cell(self.figures[side]) if side in self.figures else "n/a"
+            for side in ("ours", "theirs", "floor")
+        )
+        return (self.title, ours, theirs, self.ratio(), floor)
 
     def ratio(self):
-        """How many times better than the official SDK."""
-        ours, theirs = self.values["ours"], self.values.get("theirs")
-        if not ours or not theirs:
+        """How many times better than the official SDK, if the runs show a difference."""
+        low, ours, high = quartiles(self.figures["ours"])
+        their_low, theirs, their_high = quartiles(self.figures.get("theirs", [0]))
+        if ours <= 0 or theirs <= 0:
             return "n/a"
-        return f"{ours / theirs if self.higher_is_better else theirs / ours:.1f}"
+        ratio = ours / theirs if self.more_is_better else theirs / ours
+        overlap = low <= their_high and their_low <= high
+        if overlap or 1 / SMALLEST <= ratio <= SMALLEST:
+            return "the same"
+        return f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
 
 
-def figure(value):
-    """*value* with about three digits."""
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+def quartiles(figures):
+    """The first, the median and the third; one figure is all of them."""
+    if len(figures) == 1:
+        return figures * 3
+    return statistics.quantiles(figures, n=4, method="inclusive")
+
+
+def cell(figures):
+    """The median with about three digits, and half of the distance between the quartiles."""
+    low, median, high = quartiles(figures)
+    if median <= 0:
+        return "n/a"
+    digits = 0 if median >= 100 else 1 if median >= 10 else 2 if median >= 0.1 else 3
+    spread = f" ±{50 * (high - low) / median:.0f}%" if len(figures) > 1 else ""
+    return f"{median:,.{digits}f}{spread}"
 
 
 def print_table(rows):
-    """Print a simple table; a ratio above 1 is in favour of claude_sync."""
+    """Print a simple table."""
     lines = [HEADINGS, *[row.cells() for row in rows]]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
+    widths = [max(map(len, column)) for column in zip(*lines)]
     rule = "  ".join("=" * width for width in widths)
-    print(rule)
-    for place, (title, *figures) in enumerate(lines):
-        cells = [text.rjust(width) for text, width in zip(figures, widths[1:])]
-        # An empty first cell would continue the row above it, and is no valid markup.
-        print("  ".join([(title or "measured").ljust(widths[0]), *cells]).rstrip())
-        if place == 0:
-            print(rule)
-    print(rule)
+    printed = [
+        "  ".join([title.ljust(widths[0]), *map(str.rjust, figures, widths[1:])])
+        for title, *figures in lines
+    ]
+    print("\n".join([rule, printed[0], rule, *printed[1:], rule]))

@@ -1,7 +1,7 @@
 """
-What the three ways of talking to the stand-in have in common.
+What the programs that ``run.py`` measures have in common.
 
-``run.py`` starts each measurement in an interpreter of its own::
+Each measurement is in an interpreter of its own::
 
     python with_claude_sync.py stream EXECUTABLE 200000
 
@@ -22,8 +22,8 @@ SERVER = "claude_sync"
 
 def main(functions):
     """Do the task that the command line names, and print its figures."""
-    task, cli, count = sys.argv[1:]
-    print(json.dumps(functions[task](cli, int(count))))
+    task, word, count = sys.argv[1:]
+    print(json.dumps(functions[task](word, int(count))))
 
 
 def check_received(characters, count):
@@ -37,9 +37,24 @@ def seconds_since(sent):
     return (time.monotonic_ns() - int(sent)) / 1e9
 
 
-def is_early(number, count):
-    """Whether turn *number* of *count* is the one after which everything is warm."""
-    return number == count // 10
+def durations(act, count):
+    """Seconds of each of *count* acts."""
+    seconds = []
+    for number in range(count):
+        begin = time.perf_counter()
+        act(number)
+        seconds.append(time.perf_counter() - begin)
+    return seconds
+
+
+def growth(act, count):
+    """Memory after a tenth of *count* acts, when everything is warm, and after all."""
+    sizes = []
+    for number in range(count):
+        act(number)
+        if number + 1 in (count // 10, count):
+            sizes.append(memory("VmRSS"))
+    return sizes
 
 
 def memory(field):

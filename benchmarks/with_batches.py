@@ -11,8 +11,6 @@ CLIs in memory, one for each worker, which answer at once: what is left is the l
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 
 import tasks
@@ -26,6 +24,7 @@ THINKING = "[[sleep 0.1]]"
 
 def rate(workers, count):
     """Prompts a second, from the first answer on: processes are started before."""
+    workers = int(workers)
     prompts = (f"{THINKING} {number}" for number in range(count + workers))
     batch = claude_sync.map(prompts, workers=workers, cli=StandIn().command)
     for _ in range(workers):
@@ -54,9 +53,8 @@ def memory(workers, count):
 def in_memory(workers, count):
     """A batch on CLIs in memory."""
     prompts = (f"prompt {number}" for number in range(count))
-    return claude_sync.map(prompts, workers=workers, transport=lambda: ScriptedCli(echo))
+    return claude_sync.map(prompts, workers=int(workers), transport=lambda: ScriptedCli(echo))
 
 
 if __name__ == "__main__":
-    name, *numbers = sys.argv[1:]
-    print(json.dumps(globals()[name](*map(int, numbers))))
+    tasks.main(globals())

@@ -19,27 +19,28 @@ def open_client(cli, **handlers):
 
 
 def stream(cli, count):
-    """Seconds for *count* deltas, given to a text handler."""
+    """Deltas per second, of *count*, given to a text handler."""
     lengths = []
-    return timed(cli, count, lambda: sum(lengths), on_text=lambda text: lengths.append(len(text)))
+    with open_client(cli, on_text=lambda text: lengths.append(len(text))) as client:
+        return seconds_of(client, count, lengths)
 
 
 def raw_stream(cli, count):
-    """Seconds for *count* deltas, given one by one to a handler of raw events."""
+    """Deltas per second, of *count*, given one by one to a handler of raw events."""
     lengths = []
-    return timed(cli, count, lambda: sum(lengths), on_stream_event=noting(lengths))
+    with open_client(cli, on_stream_event=noting(lengths)) as client:
+        return seconds_of(client, count, lengths)
 
 
 def bridged_stream(cli, count):
-    """Seconds for *count* deltas that come through a bridge, given one by one as above."""
+    """Deltas per second, of *count* that come through a bridge, given one by one as above."""
     from claude_sync.bridge import Bridge
 
     lengths = []
     command = [sys.executable, "-m", "claude_sync.bridge", "--cli", cli]
-    handlers = {"on_stream_event": noting(lengths)}
-    with Bridge(command) as bridge, bridge.client(**handlers) as client:
+    with Bridge(command) as bridge, bridge.client(on_stream_event=noting(lengths)) as client:
         client.start()
-        return seconds_of(client, count, lambda: sum(lengths))
+        return seconds_of(client, count, lengths)
 
 
 def noting(lengths):
@@ -53,30 +54,19 @@ def noting(lengths):
     return on_stream_event
 
 
-def timed(cli, count, received, **handlers):
-    """Seconds for a stream of *count* deltas; every character must have been *received*."""
-    with open_client(cli, **handlers) as client:
-        return seconds_of(client, count, received)
-
-
-def seconds_of(client, count, received):
-    """Seconds for a stream of *count* deltas of this client."""
+def seconds_of(client, count, lengths):
+    """Seconds for a stream of *count* deltas, of which a handler notes the lengths."""
     begin = time.perf_counter()
     client.ask(f"stream {count}")
     seconds = time.perf_counter() - begin
-    tasks.check_received(received(), count)
-    return seconds
+    tasks.check_received(sum(lengths), count)
+    return count / seconds
 
 
 def turns(cli, count):
     """Seconds of each of *count* empty turns."""
-    durations = []
     with open_client(cli) as client:
-        for _ in range(count):
-            begin = time.perf_counter()
-            client.ask("empty")
-            durations.append(time.perf_counter() - begin)
-    return durations
+        return tasks.durations(lambda _: client.ask("empty"), count)
 
 
 def latency(cli, count):
@@ -109,14 +99,8 @@ def permissions(cli, count):
 
 def everyday(cli, count):
     """Memory after a tenth of *count* everyday turns, and after all."""
-    sizes = []
-    with open_client(cli, on_permission=lambda request: request.allow()) as client:
-        client.on_text(len)
-        for number in range(count):
-            client.ask("everyday")
-            if tasks.is_early(number, count):
-                sizes.append(tasks.memory("VmRSS"))
-        return [*sizes, tasks.memory("VmRSS")]
+    with open_client(cli, on_permission=lambda request: request.allow(), on_text=len) as client:
+        return tasks.growth(lambda _: client.ask("everyday"), count)
 
 
 def calls(cli, count):

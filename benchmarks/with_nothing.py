@@ -56,10 +56,18 @@ class Pipe:
                 return
             yield message
 
-    def answer(self, request, body):
-        """Answer a request."""
-        response = {"subtype": "success", "request_id": request["request_id"], "response": body}
-        self.write({"type": "control_response", "response": response})
+    def answered(self, prompt):
+        """Send a question and answer the requests of the CLI; what the result says."""
+        for message in self.ask(prompt):
+            if message["type"] == "control_request":
+                asked = message["request"]
+                if "message" in asked:
+                    body = add(asked["message"])
+                else:
+                    body = {"behavior": "allow", "updatedInput": asked["input"]}
+                reply = {"subtype": "success", "request_id": message["request_id"]}
+                self.write({"type": "control_response", "response": {**reply, "response": body}})
+        return self.result
 
     def texts(self, prompt):
         """Send a question; the text of each delta."""
@@ -78,14 +86,22 @@ class Pipe:
             self._queue.put(ujson.loads(line))
 
 
+def add(message):
+    """Add two numbers, as a tool of an MCP server."""
+    arguments = message.get("params", {}).get("arguments", {"a": 0, "b": 0})
+    content = [{"type": "text", "text": str(arguments["a"] + arguments["b"])}]
+    reply = {"jsonrpc": "2.0", "id": message.get("id"), "result": {"content": content}}
+    return {"mcp_response": reply}
+
+
 def stream(cli, count):
-    """Seconds for *count* deltas."""
+    """Deltas per second, of *count*."""
     with Pipe(cli) as pipe:
         begin = time.perf_counter()
         received = sum([len(text) for text in pipe.texts(f"stream {count}")])
         seconds = time.perf_counter() - begin
     tasks.check_received(received, count)
-    return seconds
+    return count / seconds
 
 
 raw_stream = stream
@@ -93,14 +109,8 @@ raw_stream = stream
 
 def turns(cli, count):
     """Seconds of each of *count* empty turns."""
-    durations = []
     with Pipe(cli) as pipe:
-        for _ in range(count):
-            begin = time.perf_counter()
-            for _message in pipe.ask("empty"):
-                pass
-            durations.append(time.perf_counter() - begin)
-    return durations
+        return tasks.durations(lambda _: pipe.answered("empty"), count)
 
 
 def latency(cli, count):
@@ -122,41 +132,20 @@ def large(cli, count):
 
 def everyday(cli, count):
     """Memory after a tenth of *count* everyday turns, and after all."""
-    sizes = []
     with Pipe(cli) as pipe:
-        for number in range(count):
-            for message in pipe.ask("everyday"):
-                if message["type"] == "control_request":
-                    asked = message["request"]
-                    pipe.answer(message, {"behavior": "allow", "updatedInput": asked["input"]})
-            if tasks.is_early(number, count):
-                sizes.append(tasks.memory("VmRSS"))
-    return [*sizes, tasks.memory("VmRSS")]
+        return tasks.growth(lambda _: pipe.answered("everyday"), count)
 
 
 def permissions(cli, count):
     """Seconds of each of *count* requests for permission, measured by the stand-in."""
     with Pipe(cli) as pipe:
-        for message in pipe.ask(f"permissions {count}"):
-            if message["type"] == "control_request":
-                asked = message["request"]
-                pipe.answer(message, {"behavior": "allow", "updatedInput": asked["input"]})
-        return ujson.loads(pipe.result)
+        return ujson.loads(pipe.answered(f"permissions {count}"))
 
 
 def calls(cli, count):
     """Seconds of each of *count* calls of a tool, measured by the stand-in."""
     with Pipe(cli) as pipe:
-        for message in pipe.ask(f"calls {count}"):
-            if message["type"] != "control_request":
-                continue
-            asked = message["request"]["message"]
-            arguments = asked.get("params", {}).get("arguments", {"a": 0, "b": 0})
-            total = str(arguments["a"] + arguments["b"])
-            result = {"content": [{"type": "text", "text": total}]}
-            reply = {"jsonrpc": "2.0", "id": asked.get("id"), "result": result}
-            pipe.answer(message, {"mcp_response": reply})
-        return ujson.loads(pipe.result)
+        return ujson.loads(pipe.answered(f"calls {count}"))
 
 
 if __name__ == "__main__":

@@ -30,15 +30,16 @@ import importlib
 from typing import TYPE_CHECKING, Any, List
 
 from ._version import __version__
-from .answers import Answer, Turn
 from .client import Client, ask
+from .engine.launch.transport import Transport
+from .engine.turn import Turn
 from .errors import *  # noqa: F403
 from .errors import __all__ as _errors
-from .events import Closed, HandlerError, Info, InterruptReceipt
+from .messages.answer import Answer
+from .messages.events import Closed, HandlerError, Info, InterruptReceipt
+from .messages.stream_text import Text, Thinking
+from .messages.usage import ModelUsage, Usage
 from .options import Options
-from .pieces import Text, Thinking
-from .protocol.costs import ModelUsage, Usage
-from .runtime.transport import Transport
 
 if TYPE_CHECKING:
     from . import bridge as bridge
@@ -49,166 +50,35 @@ if TYPE_CHECKING:
     from . import sessions as sessions
     from .batch import Batch, Item
     from .batch import map as map
-    from .blocks import (
-        DocumentBlock,
-        ImageBlock,
-        McpToolResult,
-        McpToolUse,
-        RedactedThinking,
-        SearchResultBlock,
-        ServerToolResult,
-        ServerToolUse,
-        TextBlock,
-        ThinkingBlock,
-        ToolResult,
-        ToolUse,
-        UnknownBlock,
-    )
-    from .envelope_messages import *  # noqa: F403
     from .exports import export
-    from .hook_events import HookEvent
+    from .hooks.events import HookEvent
     from .messages import *  # noqa: F403
-    from .permissions import LATER, Decision, PermissionRequest, Questions
+    from .permissions.questions import Question, QuestionOption
+    from .permissions.request import LATER, Decision, PermissionRequest, Questions
     from .pool import Pool
-    from .protocol.agent_usage import AgentUsage
-    from .questions import Question, QuestionOption
-    from .replies import *  # noqa: F403
     from .session_files import SessionNotFound
     from .session_info import SessionInfo
-    from .statistics import HandlerTime, Statistics
-    from .system_messages import *  # noqa: F403
-    from .task_messages import *  # noqa: F403
+    from .statistics import Statistics
     from .timeline import Span, Timeline
-    from .tool_results import Image
     from .tools import Tool, ToolContext, ToolError, tool
+    from .tools.results import Image
 
 # What the CLI says has many classes, which take longer to load than all the rest; they
-# are loaded when a name is asked for, or while a CLI starts.
+# are loaded when a name is asked for, or while a CLI starts. The package knows their names.
 _LATER = {
     "batch": ("Batch", "Item", "map"),
     "pool": ("Pool",),
-    "protocol.agent_usage": ("AgentUsage",),
-    "permissions": ("LATER", "Decision", "PermissionRequest", "Questions"),
-    "questions": ("Question", "QuestionOption"),
-    "hook_events": ("HookEvent",),
+    "permissions.request": ("LATER", "Decision", "PermissionRequest", "Questions"),
+    "permissions.questions": ("Question", "QuestionOption"),
+    "hooks.events": ("HookEvent",),
     "notebook": ("load_ipython_extension", "unload_ipython_extension"),
     "tools": ("Tool", "ToolContext", "ToolError", "tool"),
     "timeline": ("Span", "Timeline"),
     "exports": ("export",),
-    "tool_results": ("Image",),
+    "tools.results": ("Image",),
     "session_files": ("SessionNotFound",),
     "session_info": ("SessionInfo",),
-    "statistics": ("HandlerTime", "Statistics"),
-    "blocks": (
-        "DocumentBlock",
-        "ImageBlock",
-        "McpToolResult",
-        "McpToolUse",
-        "RedactedThinking",
-        "SearchResultBlock",
-        "ServerToolResult",
-        "ServerToolUse",
-        "TextBlock",
-        "ThinkingBlock",
-        "ToolResult",
-        "ToolUse",
-        "UnknownBlock",
-    ),
-    "messages": (
-        "Assistant",
-        "AuthStatus",
-        "CommandLifecycle",
-        "ConversationReset",
-        "ErrorMessage",
-        "KeepAlive",
-        "Message",
-        "PromptSuggestion",
-        "RateLimit",
-        "Result",
-        "StreamEvent",
-        "System",
-        "ToolProgress",
-        "ToolUseSummary",
-        "TranscriptMirror",
-        "Unknown",
-        "User",
-    ),
-    "system_messages": (
-        "ApiRetry",
-        "CodeChangePublished",
-        "CommandsChanged",
-        "CompactBoundary",
-        "ControlRequestProgress",
-        "ElicitationComplete",
-        "FilesPersisted",
-        "HookProgress",
-        "HookResponse",
-        "HookRun",
-        "HookStarted",
-        "Informational",
-        "Init",
-        "LocalCommandOutput",
-        "MemoryRecall",
-        "MirrorError",
-        "ModelFallback",
-        "ModelRefusalFallback",
-        "ModelRefusalNoFallback",
-        "Notification",
-        "PermissionDenied",
-        "PluginInstall",
-        "PostTurnSummary",
-        "SessionMetadata",
-        "SessionStateChanged",
-        "SessionWritesLost",
-        "Status",
-        "ThinkingTokens",
-        "VcsStateChanged",
-        "WorkerShuttingDown",
-    ),
-    "envelope_messages": (
-        "CallbackRequest",
-        "CallbackResponse",
-        "Envelope",
-        "QueryCall",
-        "QueryResult",
-        "SdkMessage",
-        "SessionCreate",
-        "SessionCreated",
-        "SessionInterrupt",
-        "SessionInterrupted",
-        "SessionKill",
-        "SessionKilled",
-        "SessionSend",
-    ),
-    "replies": (
-        "AccountInfo",
-        "Acknowledgement",
-        "CommandInfo",
-        "ContextCategory",
-        "ContextUsage",
-        "ControlReply",
-        "McpServer",
-        "McpServersChange",
-        "McpStatus",
-        "ModelChange",
-        "ModelInfo",
-        "PermissionModeChange",
-        "RewindReport",
-        "SettingsReport",
-        "SettingsSource",
-        "SideAnswer",
-        "TasksMoved",
-        "UsageReport",
-    ),
-    "task_messages": (
-        "BackgroundTasksChanged",
-        "Task",
-        "TaskNotification",
-        "TaskProgress",
-        "TaskStarted",
-        "TaskSummary",
-        "TaskUpdated",
-    ),
+    "statistics": ("Statistics",),
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}
 # Modules that are used by their names: claude_sync.hooks.block(...).
@@ -217,23 +87,17 @@ _MODULES = ("bridge", "gui", "hooks", "notebook", "policies", "sessions")
 # Not in here: map, which would take the place of Python's own in "from claude_sync import *".
 __all__ = [
     "LATER",
-    "AgentUsage",
     "Answer",
     "Batch",
     "Client",
     "Closed",
     "Decision",
-    "DocumentBlock",
     "HandlerError",
-    "HandlerTime",
     "HookEvent",
     "Image",
-    "ImageBlock",
     "Info",
     "InterruptReceipt",
     "Item",
-    "McpToolResult",
-    "McpToolUse",
     "ModelUsage",
     "Options",
     "PermissionRequest",
@@ -241,27 +105,18 @@ __all__ = [
     "Question",
     "QuestionOption",
     "Questions",
-    "RedactedThinking",
-    "SearchResultBlock",
-    "ServerToolResult",
-    "ServerToolUse",
     "SessionInfo",
     "SessionNotFound",
     "Span",
     "Statistics",
     "Text",
-    "TextBlock",
     "Thinking",
-    "ThinkingBlock",
     "Timeline",
     "Tool",
     "ToolContext",
     "ToolError",
-    "ToolResult",
-    "ToolUse",
     "Transport",
     "Turn",
-    "UnknownBlock",
     "Usage",
     "__version__",
     "ask",
@@ -269,26 +124,30 @@ __all__ = [
     "tool",
     *_errors,
     *_MODULES,
-    *_LATER["envelope_messages"],
-    *_LATER["messages"],
-    *_LATER["replies"],
-    *_LATER["system_messages"],
-    *_LATER["task_messages"],
 ]
 
 
 if not TYPE_CHECKING:  # a checker would believe that there is every name
+    # Without the names of messages, so that they need not be loaded to be listed.
+    _LISTED = __all__
+    del __all__
 
     def __getattr__(name: str) -> Any:
         """Load the module that has *name*, the first time it is asked for."""
         if name in _MODULES:
             return importlib.import_module(f"{__name__}.{name}")
-        if name not in _HOMES:
+        if name == "__all__":
+            value = [*_LISTED, *importlib.import_module(f"{__name__}.messages").__all__]
+        elif name in _HOMES:
+            value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        elif name[:1].isupper():
+            value = getattr(importlib.import_module(f"{__name__}.messages"), name, None)
+        else:
+            value = None
+        if value is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
         globals()[name] = value
         return value
 
-
-def __dir__() -> List[str]:
-    return sorted({*globals(), *__all__, *_HOMES})
+    def __dir__() -> List[str]:
+        return sorted({*globals(), *__getattr__("__all__"), *_HOMES})

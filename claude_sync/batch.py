@@ -7,7 +7,7 @@ Many prompts: ``claude_sync.map`` asks them all, on several CLIs at once.
 
 A :class:`Batch` is an iterator. Nothing is started before the first item is asked for, and
 nothing is kept of what was given out, so a batch of a million needs as much memory as one
-of a hundred. What drives it is ``runtime/batching.py``.
+of a hundred. What drives it is ``batches/batching.py``.
 """
 
 from __future__ import annotations
@@ -19,26 +19,48 @@ import os
 import weakref
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Generic,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Type,
+    overload,
+)
 
+from .batches.batching import Run
 from .batches.checkpoints import Checkpoint, refuse_to_overwrite
+from .batches.crews import Crew, end_timers
 from .batches.items import Item, Outcome, Task, row_of
 from .batches.prompts import check_prompts, length_of, tasks_of
 from .batches.work import Settings, attempt, attempt_in_worker, make_pool
-from .client import form_of, handlers_among, seconds
+from .client import HANDLERS, form_of, handlers_among
 from .errors import UsageError
-from .options import Options, options_from
+from .options import Options, names_of, options_from, signature_with
 from .pool import Pool, check_count, refuse_conversations
-from .runtime.batching import Run
-from .runtime.crews import Crew, end_timers
+from .prompts import read_once
 from .runtime.engine import new_uuid
 from .runtime.timers import Timers
+from .support.checks import check_keywords, check_timeout
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, TypeVar, Unpack
 
     from .batches.progress import Progress
-    from .keywords import BatchKeywords
+    from .keywords import MapKeywords
+
+    # What the answers' data are.
+    D = TypeVar("D", default=Any)
+    T = TypeVar("T")
+else:
+    from typing import TypeVar
+
+    D = TypeVar("D")
 
 __all__ = ["Batch", "Item", "map"]
 
@@ -48,7 +70,7 @@ ERRORS_KEPT = 1000
 CLOSING_TIME = 10.0
 
 
-class Batch:
+class Batch(Generic[D]):
     """
     The items of :func:`map`, as they are finished; made by it.
 
@@ -73,11 +95,13 @@ class Batch:
         checkpoint: Any,
         ordered: bool,
         progress: Optional[Progress],
-        on_item: Optional[Callable[[Item], object]],
+        on_item: Optional[Callable[[Item[D]], object]],
+        prompt: Optional[str],
     ) -> None:
         self.total = length_of(prompts)
-        self.errors: List[Item] = []
+        self.errors: List[Item[D]] = []
         self._prompts = prompts
+        self._question = prompt
         self._settings = settings
         self._executor = executor
         self._handlers = handlers
@@ -99,14 +123,14 @@ class Batch:
 
     # Taking items.
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[Item[D]]:
         return self
 
-    def __next__(self) -> Item:
-        item: Item = next(self._iterator)
+    def __next__(self) -> Item[D]:
+        item: Item[D] = next(self._iterator)
         return item
 
-    def results(self) -> List[Item]:
+    def results(self) -> List[Item[D]]:
         """
         All items, in the order of the prompts.
 
@@ -210,7 +234,7 @@ class Batch:
             self._is_closing = True
             self._iterator.close()
 
-    def __enter__(self) -> Batch:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -228,13 +252,14 @@ class Batch:
             ending.callback(checkpoint.close)
         run_id = new_uuid()
         if checkpoint is not None and checkpoint.finished and can_be_read_twice(self._prompts):
-            checkpoint.check(tasks_of(self._prompts, run_id))  # before anything is sent
+            # Before anything is sent.
+            checkpoint.check(tasks_of(self._prompts, run_id, self._question))
         crew = None
         if self._executor is None:
             crew = Crew(f"batch-{run_id[:8]}")
         pools: List[Pool] = []
         run = self._run = Run(
-            tasks_of(self._prompts, run_id),
+            tasks_of(self._prompts, run_id, self._question),
             submitter(self._settings, self._executor, crew, pools),
             workers=self._settings.workers,
             retries=self._retries,
@@ -257,7 +282,7 @@ class Batch:
             self._progress.begin(weakref.proxy(self))
         return run
 
-    def _note(self, item: Item) -> None:
+    def _note(self, item: Item[D]) -> None:
         self._given += 1
         if item.error is not None and len(self.errors) < ERRORS_KEPT:
             self.errors.append(item)
@@ -278,7 +303,7 @@ class Batch:
         schema = None if self._form is None else self._form.schema
         checkpoint = Checkpoint(self._path, schema)
         try:
-            for task in itertools.islice(tasks_of(self._prompts, ""), first, None):
+            for task in itertools.islice(tasks_of(self._prompts, "", self._question), first, None):
                 if checkpoint.is_finished(task):
                     yield checkpoint.restore(task, self._form)
                 elif task.index in failed:
@@ -327,9 +352,50 @@ def can_be_read_twice(prompts: Iterable[Any]) -> bool:
     return iter(prompts) is not prompts
 
 
+# What map() takes beside options.
+MAP_ARGUMENTS = (
+    *("workers", "executor", "timeout", "idle_timeout", "checkpoint", "ordered", "progress"),
+    "on_item",
+)
+
+
+@overload
 def map(
     prompts: Iterable[Any],
     *,
+    returns: Type[T],
+    on_item: Optional[Callable[[Item[T]], object]] = None,
+    options: Optional[Options] = None,
+    **settings: Unpack[MapKeywords],
+) -> Batch[T]: ...
+
+
+@overload
+def map(
+    prompts: Iterable[Any],
+    *,
+    returns: None = None,
+    on_item: Optional[Callable[[Item[None]], object]] = None,
+    options: None = None,
+    **settings: Unpack[MapKeywords],
+) -> Batch[None]: ...
+
+
+@overload
+def map(
+    prompts: Iterable[Any],
+    *,
+    returns: Any = None,
+    on_item: Optional[Callable[[Item[Any]], object]] = None,
+    options: Optional[Options] = None,
+    **settings: Unpack[MapKeywords],
+) -> Batch[Any]: ...
+
+
+def map(
+    prompts: Iterable[Any],
+    *,
+    prompt: Optional[str] = None,
     workers: int = 4,
     executor: Optional[Executor] = None,
     returns: Any = None,
@@ -342,8 +408,8 @@ def map(
     progress: bool = False,
     on_item: Optional[Callable[[Item], object]] = None,
     options: Optional[Options] = None,
-    **overrides: Unpack[BatchKeywords],
-) -> Batch:
+    **overrides: Any,
+) -> Batch[Any]:
     """
     Ask many prompts, several at once, each in a conversation of its own::
 
@@ -352,7 +418,9 @@ def map(
 
     Args:
         prompts: Texts, or dicts ``{"prompt": ..., "attach": ..., "id": ...}``, or the column
-            of a pandas table; read as they are needed.
+            of a pandas table; read as they are needed. They are sent as they are;
+            ``verbatim=False`` has the CLI read ``@path`` and run ``/commands`` in them.
+        prompt: One question to ask about each text, which stands before it as data.
         workers: How many are asked at once.
         executor: Where: any ``concurrent.futures.Executor``; threads of its own by default.
         returns: The form of ``item.data``: a dataclass, TypedDict, Pydantic model or schema.
@@ -367,9 +435,13 @@ def map(
         options, overrides: The settings of the clients, as for ``Client``.
 
     """
+    check_keywords("map()", overrides, MAP_ARGUMENTS, names_of(Options))
     check_prompts(prompts)
     check_count("workers", workers)
-    given: Dict[str, Any] = {**overrides, "retries": retries}  # checked as a client's are
+    if prompt is not None:
+        read_once(prompt)
+    # Checked as a client's are. What comes from a table must not read files or run commands.
+    given: Dict[str, Any] = {"verbatim": True, **overrides, "retries": retries}
     if budget_usd is not None:
         given["budget_usd"] = budget_usd
     if returns is not None:
@@ -396,7 +468,10 @@ def map(
     return Batch(
         prompts,
         Settings(
-            own, workers, seconds("timeout", timeout), seconds("idle_timeout", idle_timeout)
+            own,
+            workers,
+            check_timeout("timeout", timeout),
+            check_timeout("idle_timeout", idle_timeout),
         ).with_key(),
         executor=executor,
         handlers=handlers,
@@ -407,7 +482,11 @@ def map(
         ordered=ordered,
         progress=shown_progress() if progress else None,
         on_item=on_item,
+        prompt=prompt,
     )
+
+
+map.__signature__ = signature_with(map, more=HANDLERS)  # type: ignore[attr-defined]
 
 
 def submitter(

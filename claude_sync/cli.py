@@ -98,7 +98,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     except TurnInterrupted:  # by Ctrl-C at a question: whoever pressed it knows
         return INTERRUPTED
     except ClaudeError as error:
-        complain(as_typed(str(error)))
+        complain(as_typed(error))
         return exit_code_of(error)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -124,7 +124,7 @@ class Harmless(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The lines of *record*."""
-        return harmless(as_typed(super().format(record)))
+        return harmless(super().format(record))
 
 
 def end_at_signals(command: str) -> None:

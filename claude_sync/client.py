@@ -16,29 +16,45 @@ from __future__ import annotations
 import contextlib
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Generic, Optional, Tuple, Type, overload
 
-from .answers import Answer, Turn
 from .control_methods import ControlMethods
-from .displayed import Displayed
+from .engine.turn import Turn
 from .errors import UsageError
-from .events import Info, InterruptReceipt
 from .handler_methods import HandlerMethods
-from .options import Options, options_from
-from .prompts import Prompt, read_once, user_message
-from .protocol.costs import ModelUsage, Usage
+from .messages.answer import Answer
+from .messages.display import Displayed
+from .messages.events import Info, InterruptReceipt
+from .messages.usage import ModelUsage, Usage
+from .options import Options, SignatureWithOptions, names_of, options_from, signature_with
+from .prompts import Prompt, is_verbatim, read_once, user_message
 from .runtime.engine import Engine
 from .runtime.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, near_miss
+from .support.checks import (
+    check_keywords,
+    check_seconds,
+    check_timeout,
+    refuse,
+    suggests_arguments,
+)
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, TypeVar, Unpack
 
-    from .keywords import AskKeywords, ClientKeywords
-    from .protocol.agent_usage import AgentUsage
-    from .returns import Form
-    from .runtime.frames import Frames
+    from .gui.frames import Frames
+    from .keywords import AskKeywords, ClientKeywords, QuestionKeywords
+    from .messages.agents import AgentUsage
+    from .schema import Form
     from .statistics import Statistics
     from .timeline import Timeline
+
+    # What the answers' data are: "Client" alone says nothing of them.
+    D = TypeVar("D", default=Any)
+    T = TypeVar("T")
+else:
+    from typing import TypeVar
+
+    D = TypeVar("D")
 
 __all__ = ["Client", "ask"]
 
@@ -48,10 +64,11 @@ INTERRUPT_PATIENCE = 5.0
 # Closing has an end.
 LONGEST_CLOSE = 3600.0
 
-ASK_OPTIONS = ("attach", "timeout", "idle_timeout", "raise_on_error")
+HANDLERS = tuple(f"on_{kind}" for kind in KINDS)
+ASK_OPTIONS = ("attach", "data", "timeout", "idle_timeout", "raise_on_error")
 
 
-class Client(HandlerMethods, ControlMethods, Displayed):
+class Client(HandlerMethods, ControlMethods, Displayed, Generic[D]):
     """
     A conversation with Claude, by way of the Claude Code CLI::
 
@@ -64,9 +81,36 @@ class Client(HandlerMethods, ControlMethods, Displayed):
     of the block ends it. Any thread may call any method.
     """
 
+    __signature__ = SignatureWithOptions(HANDLERS)
+
+    @overload
     def __init__(
-        self, options: Optional[Options] = None, **overrides: Unpack[ClientKeywords]
-    ) -> None:
+        self: Client[T],
+        options: Optional[Options] = None,
+        *,
+        returns: Type[T],
+        **overrides: Unpack[ClientKeywords],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Client[None],
+        options: None = None,
+        *,
+        returns: None = None,
+        **overrides: Unpack[ClientKeywords],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Client[Any],
+        options: Optional[Options] = None,
+        *,
+        returns: Any = None,
+        **overrides: Unpack[ClientKeywords],
+    ) -> None: ...
+
+    def __init__(self, options: Optional[Options] = None, **overrides: Any) -> None:
         handlers = handlers_among(overrides)
         self._options = options_from(options, overrides)
         self._registry = HandlerRegistry()
@@ -97,9 +141,10 @@ class Client(HandlerMethods, ControlMethods, Displayed):
 
     # Life.
 
-    def __enter__(self) -> Client:
-        self._engine.check()
-        self._engine.lifecycle.open()
+    def __enter__(self) -> Self:
+        with self._engine.naming:
+            self._engine.check()
+            self._engine.lifecycle.open()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -107,8 +152,9 @@ class Client(HandlerMethods, ControlMethods, Displayed):
 
     def start(self, timeout: Optional[float] = None) -> None:
         """Start the CLI and wait until it is ready. Otherwise the first question does that."""
-        self._engine.check()
-        self._engine.lifecycle.ensure_ready("start", timeout)
+        with self._engine.naming:
+            self._engine.check()
+            self._engine.lifecycle.ensure_ready("start", check_timeout("timeout", timeout))
 
     def close(self, timeout: float = 10.0, wait: bool = True) -> None:
         """
@@ -118,8 +164,7 @@ class Client(HandlerMethods, ControlMethods, Displayed):
         whoever waits gets ClientClosed. With ``wait=False``, and in handlers, this
         returns at once and goes on in the background.
         """
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
-            raise UsageError(f"timeout is a number of seconds, not {timeout!r}.")
+        timeout = check_seconds("timeout", timeout, zero=True)
         self._finalizer.detach()
         self._engine.lifecycle.closer.close(min(timeout, LONGEST_CLOSE), wait)
 
@@ -129,16 +174,34 @@ class Client(HandlerMethods, ControlMethods, Displayed):
 
     # Asking.
 
+    @overload
+    def ask(
+        self, prompt: Prompt, *, returns: Type[T], **asking: Unpack[QuestionKeywords]
+    ) -> Answer[T]: ...
+
+    @overload
+    def ask(
+        self, prompt: Prompt, *, returns: None = None, **asking: Unpack[QuestionKeywords]
+    ) -> Answer[D]: ...
+
+    @overload
+    def ask(
+        self, prompt: Prompt, *, returns: Any, **asking: Unpack[QuestionKeywords]
+    ) -> Answer[Any]: ...
+
+    @suggests_arguments
     def ask(
         self,
         prompt: Prompt,
         *,
         attach: Any = (),
+        data: Any = (),
         timeout: Optional[float] = None,
         idle_timeout: Optional[float] = None,
         returns: Any = None,
         raise_on_error: bool = True,
-    ) -> Answer:
+        verbatim: Optional[bool] = None,
+    ) -> Answer[Any]:
         """
         Ask, and wait for this question's own answer.
 
@@ -148,50 +211,93 @@ class Client(HandlerMethods, ControlMethods, Displayed):
         Args:
             prompt: A text, or a list of content blocks.
             attach: Images, PDFs and texts: paths, bytes, open files, Pillow images, figures.
+            data: A text, or a list of texts, that stands before the prompt. No CLI interprets
+                anything in it.
             timeout: Seconds from now; then AskTimeout, and the turn is interrupted.
             idle_timeout: As *timeout*, for how long the CLI may say nothing at all.
             returns: The form of ``answer.data``: a dataclass, TypedDict or Pydantic model,
                 a list of one, or a JSON Schema. If it is not the client's own, the CLI is
                 started again for it, and again for the next question of another form.
             raise_on_error: False returns the answer of a failed turn, with ``is_error``.
+            verbatim: True sends the prompt as it is: no ``@path`` in it is read, and no ``/``
+                at its beginning makes a command. None takes ``Options.verbatim``.
 
         """
-        self._engine.delivery.refuse_in_handler("ask")
-        message = user_message(prompt, attach)
-        turn = self._turn(prompt, False, timeout, idle_timeout, raise_on_error, returns)
+        with self._engine.naming:
+            self._engine.delivery.refuse_in_handler("ask")
+        message = self._message(prompt, attach, data, verbatim)
+        turn = self._turn(message, prompt, False, timeout, idle_timeout, raise_on_error, returns)
         try:
             # Inside the try from the first moment: Ctrl-C may come while it is being sent.
-            return self._engine.delivery.ask(turn, message)
+            with self._engine.naming:
+                return self._engine.delivery.ask(turn, message)
         except KeyboardInterrupt:
             stop_own_turn(turn)
             raise
 
+    @overload
+    def submit(
+        self, prompt: Prompt, *, returns: Type[T], **asking: Unpack[QuestionKeywords]
+    ) -> Turn[T]: ...
+
+    @overload
+    def submit(
+        self, prompt: Prompt, *, returns: None = None, **asking: Unpack[QuestionKeywords]
+    ) -> Turn[D]: ...
+
+    @overload
+    def submit(
+        self, prompt: Prompt, *, returns: Any, **asking: Unpack[QuestionKeywords]
+    ) -> Turn[Any]: ...
+
+    @suggests_arguments
     def submit(
         self,
         prompt: Prompt,
         *,
         attach: Any = (),
+        data: Any = (),
         timeout: Optional[float] = None,
         idle_timeout: Optional[float] = None,
         returns: Any = None,
         raise_on_error: bool = True,
-    ) -> Turn:
+        verbatim: Optional[bool] = None,
+    ) -> Turn[Any]:
         """Ask without waiting; as :meth:`ask` otherwise. ``turn.result()`` is the answer."""
-        message = user_message(prompt, attach)
-        turn = self._turn(prompt, False, timeout, idle_timeout, raise_on_error, returns)
-        self._engine.submit(turn, message)
+        message = self._message(prompt, attach, data, verbatim)
+        turn = self._turn(message, prompt, False, timeout, idle_timeout, raise_on_error, returns)
+        with self._engine.naming:
+            self._engine.submit(turn, message)
         return turn
 
+    @overload
+    def stream(
+        self, prompt: Prompt, *, returns: Type[T], **asking: Unpack[QuestionKeywords]
+    ) -> Turn[T]: ...
+
+    @overload
+    def stream(
+        self, prompt: Prompt, *, returns: None = None, **asking: Unpack[QuestionKeywords]
+    ) -> Turn[D]: ...
+
+    @overload
+    def stream(
+        self, prompt: Prompt, *, returns: Any, **asking: Unpack[QuestionKeywords]
+    ) -> Turn[Any]: ...
+
+    @suggests_arguments
     def stream(
         self,
         prompt: Prompt,
         *,
         attach: Any = (),
+        data: Any = (),
         timeout: Optional[float] = None,
         idle_timeout: Optional[float] = None,
         returns: Any = None,
         raise_on_error: bool = True,
-    ) -> Turn:
+        verbatim: Optional[bool] = None,
+    ) -> Turn[Any]:
         """
         Ask, and iterate over the text as it arrives::
 
@@ -201,18 +307,21 @@ class Client(HandlerMethods, ControlMethods, Displayed):
 
         Leaving the block early interrupts the turn.
         """
-        message = user_message(prompt, attach)
-        turn = self._turn(prompt, True, timeout, idle_timeout, raise_on_error, returns)
-        self._engine.submit(turn, message)
+        message = self._message(prompt, attach, data, verbatim)
+        turn = self._turn(message, prompt, True, timeout, idle_timeout, raise_on_error, returns)
+        with self._engine.naming:
+            self._engine.submit(turn, message)
         return turn
 
-    def steer(self, text: Prompt) -> None:
-        """Add a user message to the turn that is running now."""
-        self._engine.steer(user_message(text))
+    def steer(self, text: Prompt, *, verbatim: Optional[bool] = None) -> None:
+        """Add a user message to the turn that is running now; *verbatim* as for :meth:`ask`."""
+        with self._engine.naming:
+            self._engine.steer(self._message(text, verbatim=verbatim))
 
-    def add_context(self, text: Prompt) -> None:
-        """Put text into the conversation without asking for an answer."""
-        self._engine.add_context(user_message(text))
+    def add_context(self, text: Prompt, *, verbatim: Optional[bool] = None) -> None:
+        """Put text into the conversation without asking; *verbatim* as for :meth:`ask`."""
+        with self._engine.naming:
+            self._engine.add_context(self._message(text, verbatim=verbatim))
 
     def wait_idle(self, timeout: Optional[float] = None) -> None:
         """
@@ -221,7 +330,8 @@ class Client(HandlerMethods, ControlMethods, Displayed):
         Background shells are not awaited: they may never end. AskTimeout after
         *timeout* seconds.
         """
-        self._engine.delivery.wait_idle(timeout)
+        with self._engine.naming:
+            self._engine.delivery.wait_idle(check_timeout("timeout", timeout, zero=True))
 
     def interrupt(self, timeout: float = 5.0, cancel_queued: bool = True) -> InterruptReceipt:
         """
@@ -231,8 +341,9 @@ class Client(HandlerMethods, ControlMethods, Displayed):
         a moment ago, messages of ``steer()``. With ``cancel_queued=False``, and by old CLIs,
         it is answered next. Questions that still wait in this client stay in line.
         """
-        seconds("timeout", timeout)
-        return self._engine.requests.interrupt(timeout, cancel_queued)
+        timeout = check_seconds("timeout", timeout)
+        with self._engine.naming:
+            return self._engine.requests.interrupt(timeout, cancel_queued)
 
     def control(
         self, subtype: str, timeout: Optional[float] = None, **fields: Any
@@ -243,7 +354,10 @@ class Client(HandlerMethods, ControlMethods, Displayed):
         Waits for *timeout* seconds, by default ``control_timeout``. ControlError if the CLI
         refuses; ControlTimeout if it says nothing, as old ones do to what they do not know.
         """
-        return self._engine.requests.control(subtype, fields, seconds("timeout", timeout))
+        if timeout is not None:
+            timeout = check_seconds("timeout", timeout)
+        with self._engine.naming:
+            return self._engine.requests.control(subtype, fields, timeout)
 
     def process_events(self, timeout: float = 0) -> int:
         """
@@ -257,8 +371,7 @@ class Client(HandlerMethods, ControlMethods, Displayed):
             )
         if self._engine.dispatcher.is_dispatching():
             return 0
-        if not timeout >= 0:
-            raise UsageError(f"timeout is a number of seconds, 0 or more; not {timeout!r}.")
+        timeout = check_seconds("timeout", timeout, zero=True)
         return self._engine.delivery.process(timeout)
 
     # What is known.
@@ -287,10 +400,11 @@ class Client(HandlerMethods, ControlMethods, Displayed):
 
     @property
     def info(self) -> Info:
-        """What the CLI told about itself so far."""
-        from .runtime.told import info_of
-
-        return info_of(self._engine.lifecycle.connection)
+        """What the CLI has said about itself so far."""
+        connection = self._engine.lifecycle.connection
+        if connection is None:
+            return Info()
+        return Info.of(connection.greeting, connection.cli_version, connection.capabilities)
 
     @property
     def cost_usd(self) -> float:
@@ -322,11 +436,7 @@ class Client(HandlerMethods, ControlMethods, Displayed):
         return self._engine.tally.context_tokens
 
     def stats(self) -> Statistics:
-        """
-        What this client has done so far: messages, bytes, what waits, who is slow, restarts.
-
-        From the first call on, each handler is timed; until then that costs nothing.
-        """
+        """What this client has done so far: messages, bytes, what waits, restarts."""
         from .statistics import statistics_of
 
         return statistics_of(self._engine)
@@ -340,8 +450,18 @@ class Client(HandlerMethods, ControlMethods, Displayed):
     def __repr__(self) -> str:
         return f"<Client {self.name} {self.state} session={self.session_id}>"
 
+    def _message(
+        self, prompt: Any, attach: Any = (), data: Any = (), verbatim: Optional[bool] = None
+    ) -> Dict[str, Any]:
+        if verbatim is None:
+            verbatim = self._options.verbatim
+        elif not isinstance(verbatim, bool):
+            raise refuse("verbatim", verbatim, "True, False or None")
+        return user_message(prompt, attach, data, verbatim)
+
     def _turn(
         self,
+        message: Dict[str, Any],
         prompt: Any,
         buffered: bool,
         timeout: Optional[float],
@@ -352,15 +472,16 @@ class Client(HandlerMethods, ControlMethods, Displayed):
         turn = Turn(
             self._engine,
             prompt,
-            timeout=None if timeout is None else seconds("timeout", timeout),
-            idle_timeout=None if idle_timeout is None else seconds("idle_timeout", idle_timeout),
+            timeout=check_timeout("timeout", timeout),
+            idle_timeout=check_timeout("idle_timeout", idle_timeout),
             raise_on_error=raise_on_error,
             buffered=buffered,
         )
+        turn._is_verbatim = is_verbatim(message)
         form = self._form
         if returns is not None:
             form = form_of(returns)
-        elif form is not None and isinstance(prompt, str) and prompt.startswith("/"):
+        elif form is not None and turn._is_command():
             form = None  # a command has an output, and no such answer
         if form is not None:
             turn._form = form
@@ -368,7 +489,21 @@ class Client(HandlerMethods, ControlMethods, Displayed):
         return turn
 
 
-def ask(prompt: Prompt, **options: Unpack[AskKeywords]) -> Answer:
+@overload
+def ask(prompt: Prompt, *, returns: Type[T], **options: Unpack[AskKeywords]) -> Answer[T]: ...
+
+
+@overload
+def ask(
+    prompt: Prompt, *, returns: None = None, **options: Unpack[AskKeywords]
+) -> Answer[None]: ...
+
+
+@overload
+def ask(prompt: Prompt, *, returns: Any, **options: Unpack[AskKeywords]) -> Answer[Any]: ...
+
+
+def ask(prompt: Prompt, **options: Any) -> Answer[Any]:
     """
     Ask one question: open a client, ask, close it::
 
@@ -376,16 +511,16 @@ def ask(prompt: Prompt, **options: Unpack[AskKeywords]) -> Answer:
 
     Takes the settings of :class:`Client` and of :meth:`Client.ask`.
     """
-    for name in options:
-        meant = near_miss(name, ASK_OPTIONS)
-        if meant is not None and meant != name:
-            raise UsageError(f"there is no option {name!r}: did you mean {meant}?")
+    check_keywords("ask()", options, ASK_OPTIONS, names_of(Options))
     settings: Dict[str, Any] = {**options}
     asking = {name: settings.pop(name) for name in ASK_OPTIONS if name in settings}
     # Before anything is started for it.
-    prompt, asking["attach"] = read_once(prompt, asking.get("attach", ()))
+    prompt, asking["attach"] = read_once(prompt, asking.get("attach", ()), asking.pop("data", ()))
     with Client(**settings) as client:
         return client.ask(prompt, **asking)
+
+
+ask.__signature__ = signature_with(ask, Client.ask, HANDLERS)  # type: ignore[attr-defined]
 
 
 def stop_own_turn(turn: Turn) -> None:
@@ -396,32 +531,23 @@ def stop_own_turn(turn: Turn) -> None:
             turn.exception(INTERRUPT_PATIENCE + 1)
 
 
-def seconds(name: str, value: Optional[float]) -> Optional[float]:
-    """A timeout, checked; None for what never ends."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise UsageError(f"{name} is a number of seconds above 0, or None; not {value!r}.")
-    return None if value == float("inf") else value
-
-
 def form_of(returns: Any) -> Form:
     """The form of answers; only programs that want typed ones load what makes it."""
-    from .returns import form_of as make_form
+    from .schema import form_of as make_form
 
     return make_form(returns)
 
 
 def handlers_among(overrides: Any) -> Dict[str, Any]:
     """Take the handlers, ``on_text=...``, out of *overrides*."""
-    names = [f"on_{kind}" for kind in KINDS]
     for name in overrides:
         if name == "on_hook":
             raise UsageError(HOOK_NEEDS_EVENT)
-        meant = near_miss(name, names) if name.startswith("on_") and name not in names else None
+        is_new = name.startswith("on_") and name not in HANDLERS
+        meant = near_miss(name, HANDLERS) if is_new else None
         if meant is not None:
             raise UsageError(f"there is no event {name!r}: did you mean {meant}?")
-    return {name: overrides.pop(name) for name in names if name in overrides}
+    return {name: overrides.pop(name) for name in HANDLERS if name in overrides}
 
 
 def close_forgotten(engine: Engine) -> None:

@@ -1,124 +1,99 @@
 """
 The methods of a client that talk to the CLI about the session, beside the questions.
 
-Each sends one request, waits for the CLI's word, and returns it as a small frozen
-dataclass of ``replies`` with the CLI's own object in ``raw``. What is the same for all:
+Each sends one request, waits for the reply, and returns it with the CLI's own object in
+``raw``; ``engine/control.py`` has a row for each request. What is the same for all:
 
 * The CLI is started if it does not run, as a question would.
 * They work in handlers, from any number of threads, and while a turn runs.
 * ``timeout`` is how long to wait for the reply; by default ``control_timeout``.
-* ControlError: the CLI refused. ControlTimeout: it said nothing. UnsupportedByCli: it is
-  too old for this. CliExited: it is gone. UsageError: the value cannot be; nothing is sent.
+* ControlError: the CLI refused. ControlTimeout: it did not reply. UnsupportedByCli: it is
+  too old for this. CliExited: it ended. UsageError: the value is wrong; nothing is sent.
 * What they changed is changed again after a restart of the CLI.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple, Type, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .errors import UsageError
-from .option_kinds import choice, count, flag, mapping, refuse, word
-from .option_values import EFFORTS, PERMISSION_MODES
+from .support.checks import check_name, check_seconds
 
 if TYPE_CHECKING:
-    from .answers import Answer
-    from .replies import (
-        AccountInfo,
-        Acknowledgement,
-        CommandInfo,
-        ContextUsage,
-        McpServersChange,
-        McpStatus,
-        ModelChange,
-        ModelInfo,
-        PermissionModeChange,
-        RewindReport,
-        SettingsReport,
-        SideAnswer,
-        TasksMoved,
-        UsageReport,
-    )
+    import os
+    from collections.abc import Mapping
+
+    from .engine.control import Row, Rows
+    from .messages import replies
+    from .messages.answer import Answer
+    from .options.fields import Effort, PermissionMode
     from .runtime.engine import Engine
 
 __all__ = ["ControlMethods"]
 
 R = TypeVar("R")
 
-# The requests that have another name than the method.
-SUBTYPES = {
-    "apply_settings": "apply_flag_settings",
-    "set_mcp_servers": "mcp_set_servers",
-    "context_usage": "get_context_usage",
-    "usage_report": "get_usage",
-    "rename": "rename_session",
-}
-
 # Tells "not given" from None, which takes a setting back.
 UNSET: Any = object()
 
 
+def rows() -> type[Rows]:
+    """The rows of the requests; loaded when the first request is made."""
+    from .engine.control import Rows
+
+    return Rows
+
+
 class ControlMethods:
-    """What a client can ask of the CLI that is no question to Claude."""
+    """What a client can request of the CLI beside questions to Claude."""
 
     _engine: Engine
 
     # Model and mode.
 
-    def set_model(self, model: Optional[str], *, timeout: Optional[float] = None) -> ModelChange:
+    def set_model(self, model: str | None, *, timeout: float | None = None) -> replies.ModelChange:
         """
         Answer with another model from the next request on; None: the CLI's default.
 
         The name is not checked by the CLI: a wrong one fails the next question.
         """
-        from .replies import ModelChange
-
-        return self._control(ModelChange, "set_model", {"model": word("model", model)}, timeout)
+        return self._send(rows().set_model, timeout, model=model)
 
     def set_permission_mode(
-        self, mode: str, *, timeout: Optional[float] = None
-    ) -> PermissionModeChange:
+        self, mode: PermissionMode, *, timeout: float | None = None
+    ) -> replies.PermissionModeChange:
         """
-        Change the mode: ``default``, ``acceptEdits``, ``plan``, ``dontAsk``, ``auto``, ...
+        Change the permission mode.
 
-        ``bypassPermissions`` is refused unless the CLI was started for it, with
+        The CLI refuses ``bypassPermissions`` unless it was started for it, with
         ``permission_mode="bypassPermissions"`` or the flag that allows it.
         """
-        from .replies import PermissionModeChange
-
-        choice(*PERMISSION_MODES, optional=False)("mode", mode)
-        # Two names of one mode, of which every CLI knows the first.
-        fields = {"mode": "default" if mode == "manual" else mode}
-        return self._control(PermissionModeChange, "set_permission_mode", fields, timeout)
+        return self._send(rows().set_permission_mode, timeout, mode=mode)
 
     def set_max_thinking_tokens(
-        self, tokens: Optional[int], *, timeout: Optional[float] = None
-    ) -> Acknowledgement:
+        self, tokens: int | None, *, timeout: float | None = None
+    ) -> replies.Acknowledgement:
         """
         Limit how much Claude thinks; 0: not at all; None: as when the CLI was started.
 
-        New models decide that by themselves and take no notice; see ``effort`` in
+        New models decide that by themselves and ignore the limit; see ``effort`` in
         :meth:`apply_settings`.
         """
-        from .replies import Acknowledgement
-
-        fields = {"max_thinking_tokens": count(0)("tokens", tokens)}
-        return self._control(Acknowledgement, "set_max_thinking_tokens", fields, timeout)
+        return self._send(rows().set_max_thinking_tokens, timeout, tokens=tokens)
 
     # Settings.
 
-    def get_settings(self, *, timeout: Optional[float] = None) -> SettingsReport:
+    def get_settings(self, *, timeout: float | None = None) -> replies.SettingsReport:
         """The settings in force, and where each comes from."""
-        from .replies import SettingsReport
-
-        return self._control(SettingsReport, "get_settings", {}, timeout)
+        return self._send(rows().get_settings, timeout)
 
     def apply_settings(
         self,
-        settings: Optional[Mapping[str, Any]] = None,
+        settings: Mapping[str, Any] | None = None,
         *,
-        effort: Optional[str] = UNSET,
-        timeout: Optional[float] = None,
-    ) -> Acknowledgement:
+        effort: Effort | None = UNSET,
+        timeout: float | None = None,
+    ) -> replies.Acknowledgement:
         """
         Change settings of this session, with the names they have in a settings file::
 
@@ -126,83 +101,128 @@ class ControlMethods:
             client.apply_settings(effort="high")
 
         They are added to those applied before; None takes one back. ``effort`` is short for
-        the setting ``effortLevel``: ``low``, ``medium``, ``high``, ``xhigh`` or ``max``.
+        the setting ``effortLevel``.
         """
-        from .replies import Acknowledgement
-
-        fields: Dict[str, Any] = mapping("settings", settings) or {}
-        if effort is not UNSET:
-            fields = {**fields, "effortLevel": effort}
-        if not fields:
+        changes: Any = {} if settings is None else settings
+        if effort is not UNSET and hasattr(changes, "keys"):
+            changes = {**changes, "effortLevel": effort}
+        if not changes:
             raise UsageError("there is no setting to apply: pass a dict, or effort=...")
-        # The CLI accepts any word here, and takes no notice of what it does not know.
-        choice(*EFFORTS)("effort", fields.get("effortLevel"))
-        request = {"settings": fields}
-        return self._control(Acknowledgement, "apply_settings", request, timeout)
+        return self._send(rows().apply_settings, timeout, settings=changes)
+
+    def update_settings(
+        self,
+        source: Literal["localSettings", "userSettings"],
+        settings: Mapping[str, Any],
+        *,
+        timeout: float | None = None,
+    ) -> dict[str, Any]:
+        """
+        Write settings into a settings file, also for later sessions.
+
+        The CLI accepts ``outputStyle`` for ``localSettings`` and ``effortLevel`` for
+        ``userSettings``.
+        """
+        return self._send(rows().update_settings, timeout, source=source, settings=settings)
 
     # MCP servers.
 
-    def mcp_status(self, *, timeout: Optional[float] = None) -> McpStatus:
+    def mcp_status(self, *, timeout: float | None = None) -> replies.McpStatus:
         """The MCP servers, and how they are."""
-        from .replies import McpStatus
+        return self._send(rows().mcp_status, timeout)
 
-        return self._control(McpStatus, "mcp_status", {}, timeout)
-
-    def mcp_reconnect(self, name: str, *, timeout: Optional[float] = None) -> Acknowledgement:
+    def mcp_reconnect(self, name: str, *, timeout: float | None = None) -> replies.Acknowledgement:
         """Connect to an MCP server once more."""
-        from .replies import Acknowledgement
-
-        fields = {"serverName": given("name", name)}
-        return self._control(Acknowledgement, "mcp_reconnect", fields, timeout)
+        return self._send(rows().mcp_reconnect, timeout, name=name)
 
     def mcp_toggle(
-        self, name: str, enabled: bool, *, timeout: Optional[float] = None
-    ) -> Acknowledgement:
+        self, name: str, enabled: bool, *, timeout: float | None = None
+    ) -> replies.Acknowledgement:
         """Switch an MCP server on or off."""
-        from .replies import Acknowledgement
-
-        fields = {"serverName": given("name", name), "enabled": flag("enabled", enabled)}
-        return self._control(Acknowledgement, "mcp_toggle", fields, timeout)
+        return self._send(rows().mcp_toggle, timeout, name=name, enabled=enabled)
 
     def set_mcp_servers(
-        self, servers: Mapping[str, Mapping[str, Any]], *, timeout: Optional[float] = None
-    ) -> McpServersChange:
+        self, servers: Mapping[str, Mapping[str, Any]], *, timeout: float | None = None
+    ) -> replies.McpServersChange:
         """
         Have these MCP servers beside those the CLI was started with.
 
         They replace the ones of an earlier call; an empty dict removes them. A server that
-        cannot be started is in ``errors`` of what is returned.
+        cannot be started is in ``errors`` of the reply.
         """
-        from .replies import McpServersChange
+        return self._send(rows().set_mcp_servers, timeout, servers=servers)
 
-        wanted = mapping("servers", servers)
-        if wanted is None:
-            raise refuse("servers", servers, 'a dict: {"name": {"command": ...}}')
-        for server, settings in wanted.items():
-            if not isinstance(settings, Mapping):
-                # Not repeated in the text: such values have keys in them.
-                raise UsageError(f"servers[{server!r}] must be a dict of its settings")
-        return self._control(McpServersChange, "set_mcp_servers", {"servers": wanted}, timeout)
+    def set_mcp_permission_mode(
+        self, name: str, mode: Literal["default", "auto"] | None, *, timeout: float | None = None
+    ) -> dict[str, Any]:
+        """
+        Have another permission mode for the tools of an MCP server; None: that of the session.
+
+        Modes that ask less than the session's are refused by the CLI.
+        """
+        return self._send(rows().set_mcp_permission_mode, timeout, name=name, mode=mode)
+
+    def mcp_read_resource(
+        self, name: str, uri: str, *, timeout: float | None = None
+    ) -> dict[str, Any]:
+        """Read a ``ui://`` resource of an MCP server; it is in ``contents`` of the reply."""
+        return self._send(rows().mcp_read_resource, timeout, name=name, uri=uri)
 
     # Tokens and money.
 
-    def context_usage(self, *, timeout: Optional[float] = None) -> ContextUsage:
+    def context_usage(self, *, timeout: float | None = None) -> replies.ContextUsage:
         """How full the context window is, and with what."""
-        from .replies import ContextUsage
+        return self._send(rows().context_usage, timeout)
 
-        return self._control(ContextUsage, "context_usage", {}, timeout)
-
-    def usage_report(self, *, timeout: Optional[float] = None) -> UsageReport:
+    def usage_report(self, *, timeout: float | None = None) -> replies.UsageReport:
         """What the session has used so far, as the CLI counts it."""
-        from .replies import UsageReport
+        return self._send(rows().usage_report, timeout)
 
-        return self._control(UsageReport, "usage_report", {}, timeout)
+    # What is on disk.
+
+    def reload_skills(self, *, timeout: float | None = None) -> dict[str, Any]:
+        """Read the skills again from their folders; ``skills`` of the reply lists them."""
+        return self._send(rows().reload_skills, timeout)
+
+    def reload_plugins(self, *, timeout: float | None = None) -> dict[str, Any]:
+        """Load the plugins again; the reply lists ``commands``, ``agents``, ``plugins``, ..."""
+        return self._send(rows().reload_plugins, timeout)
+
+    def reload_output_styles(self, *, timeout: float | None = None) -> dict[str, Any]:
+        """Read the output styles again; they are in ``available_output_styles`` of the reply."""
+        return self._send(rows().reload_output_styles, timeout)
+
+    def read_file(
+        self,
+        path: str | os.PathLike[str],
+        max_bytes: int | None = None,
+        encoding: Literal["utf-8", "base64"] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> dict[str, Any]:
+        """
+        Read a file where the CLI runs; the reply has ``contents``, ``absPath``, ``truncated``.
+
+        What Claude may not read without a question is refused.
+        """
+        arguments = {"path": path, "max_bytes": max_bytes, "encoding": encoding}
+        return self._send(rows().read_file, timeout, **arguments)
+
+    def seed_read_state(
+        self, path: str | os.PathLike[str], mtime: float, *, timeout: float | None = None
+    ) -> dict[str, Any]:
+        """
+        Let Claude take a file as read that the program has shown it, so that it can be edited.
+
+        *mtime* is the file's ``os.stat(path).st_mtime`` of that moment.
+        """
+        return self._send(rows().seed_read_state, timeout, path=path, mtime=mtime)
 
     # Files, tasks, the conversation.
 
     def rewind_files(
-        self, user_message_id: str, dry_run: bool = False, *, timeout: Optional[float] = None
-    ) -> RewindReport:
+        self, user_message_id: str, dry_run: bool = False, *, timeout: float | None = None
+    ) -> replies.RewindReport:
         """
         Put the files back as they were before a question::
 
@@ -212,62 +232,49 @@ class ControlMethods:
 
         Only files that Claude changed with its tools for files, and only in a client with
         ``enable_file_checkpointing``. The conversation stays as it is. With *dry_run*
-        nothing is changed, and the reply tells what would be.
+        nothing is changed, and the reply says what would be.
         """
-        from .replies import RewindReport
+        arguments = {"user_message_id": user_message_id, "dry_run": dry_run}
+        return self._send(rows().rewind_files, timeout, **arguments)
 
-        fields: Dict[str, Any] = {"user_message_id": given("user_message_id", user_message_id)}
-        if flag("dry_run", dry_run):
-            fields["dry_run"] = True
-        return self._control(RewindReport, "rewind_files", fields, timeout)
-
-    def stop_task(self, task_id: str, *, timeout: Optional[float] = None) -> Acknowledgement:
+    def stop_task(self, task_id: str, *, timeout: float | None = None) -> replies.Acknowledgement:
         """
-        End a background task; ``on_task`` tells the ids, and that it has ended.
+        End a background task; ``on_task`` gets its id, and hears of its end.
 
-        For one that does not run any more, some CLIs say yes and some refuse.
+        If it has ended already, some CLIs say yes and some refuse.
         """
-        from .replies import Acknowledgement
-
-        fields = {"task_id": given("task_id", task_id)}
-        return self._control(Acknowledgement, "stop_task", fields, timeout)
+        return self._send(rows().stop_task, timeout, task_id=task_id)
 
     def background_tasks(
-        self, tool_use_id: Optional[str] = None, *, timeout: Optional[float] = None
-    ) -> TasksMoved:
+        self, tool_use_id: str | None = None, *, timeout: float | None = None
+    ) -> replies.TasksMoved:
         """
-        Let what runs in the foreground go on in the background, so that the turn goes on.
+        Move what runs in the foreground to the background, so that the turn goes on.
 
         That is, commands and agents that Claude waits for now: the one of *tool_use_id*, or
-        all. What runs in the background is told to ``on_task``.
+        all. ``on_task`` hears of what runs in the background.
         """
-        from .replies import TasksMoved
+        return self._send(rows().background_tasks, timeout, tool_use_id=tool_use_id)
 
-        fields = {} if tool_use_id is None else {"tool_use_id": given("tool_use_id", tool_use_id)}
-        return self._control(TasksMoved, "background_tasks", fields, timeout)
-
-    def side_question(self, question: str, *, timeout: Optional[float] = None) -> SideAnswer:
+    def side_question(self, question: str, *, timeout: float | None = None) -> replies.SideAnswer:
         """
-        Ask something beside the conversation: it knows what was said and uses no tools, and
-        the conversation does not know of it. Also while a turn runs.
+        Ask something beside the conversation, also while a turn runs.
+
+        The answer knows the conversation and uses no tools; the conversation does not know of
+        it.
         """
-        from .replies import SideAnswer
+        return self._send(rows().side_question, timeout, question=question)
 
-        fields = {"question": given("question", question)}
-        return self._control(SideAnswer, "side_question", fields, timeout)
-
-    def rename(self, title: str, *, timeout: Optional[float] = None) -> Acknowledgement:
+    def rename(self, title: str, *, timeout: float | None = None) -> replies.Acknowledgement:
         """Give the conversation a title, for lists of conversations."""
-        from .replies import Acknowledgement
-
-        return self._control(Acknowledgement, "rename", {"title": given("title", title)}, timeout)
+        return self._send(rows().rename, timeout, title=title)
 
     def compact(
         self,
-        instructions: Optional[str] = None,
+        instructions: str | None = None,
         *,
-        timeout: Optional[float] = None,
-        idle_timeout: Optional[float] = None,
+        timeout: float | None = None,
+        idle_timeout: float | None = None,
     ) -> Answer:
         """
         Replace the conversation so far by a summary of it; *instructions* say what matters.
@@ -276,65 +283,61 @@ class ControlMethods:
         answer is what the CLI says about it.
         """
         self._engine.delivery.refuse_in_handler("compact")
-        words = "" if instructions is None else given("instructions", instructions).strip()
+        words = "" if instructions is None else check_name("instructions", instructions)
         ask: Any = self.ask  # type: ignore[attr-defined]
-        answer: Answer = ask(
-            f"/compact {words}".strip(), timeout=timeout, idle_timeout=idle_timeout
-        )
+        prompt = f"/compact {words.strip()}".strip()
+        answer: Answer = ask(prompt, timeout=timeout, idle_timeout=idle_timeout, verbatim=False)
         return answer
 
-    # What the CLI told when it was greeted.
+    # What the CLI answered to the greeting.
 
-    def supported_models(self, *, timeout: Optional[float] = None) -> Tuple[ModelInfo, ...]:
+    def supported_models(self, *, timeout: float | None = None) -> tuple[replies.ModelInfo, ...]:
         """The models that the CLI offers; others may work, too."""
-        from .replies import ModelInfo, each_of
+        from .messages.replies import ModelInfo
 
-        return each_of(ModelInfo)(self._greeting("supported_models", timeout).get("models"))
+        return tuple(map(ModelInfo, self._listed("supported_models", "models", timeout)))
 
-    def supported_commands(self, *, timeout: Optional[float] = None) -> Tuple[CommandInfo, ...]:
-        """The slash commands that can be asked; skills are among them."""
-        from .replies import CommandInfo, each_of
+    def supported_commands(
+        self, *, timeout: float | None = None
+    ) -> tuple[replies.CommandInfo, ...]:
+        """The slash commands, skills among them."""
+        from .messages.replies import CommandInfo
 
-        return each_of(CommandInfo)(self._greeting("supported_commands", timeout).get("commands"))
+        return tuple(map(CommandInfo, self._listed("supported_commands", "commands", timeout)))
 
-    def account_info(self, *, timeout: Optional[float] = None) -> AccountInfo:
-        """Who is logged in, as far as the CLI tells."""
-        from .replies import AccountInfo
-        from .wire_fields import build, mapping_of
+    def supported_agents(self, *, timeout: float | None = None) -> tuple[Mapping[str, Any], ...]:
+        """The subagents that Claude can start: ``name``, ``description``, maybe ``model``."""
+        return self._listed("supported_agents", "agents", timeout)
 
-        return build(
-            AccountInfo, mapping_of(self._greeting("account_info", timeout).get("account"))
-        )
+    def account_info(self, *, timeout: float | None = None) -> replies.AccountInfo:
+        """The account that is logged in, as far as the CLI says."""
+        from .messages.replies import AccountInfo
+
+        return AccountInfo(self._greeting("account_info", timeout).get("account"))
 
     # How all of them do it.
 
-    def _control(
-        self,
-        reply_class: Type[R],
-        method: str,
-        fields: Mapping[str, Any],
-        timeout: Optional[float],
-    ) -> R:
-        """Send a request in the name of *method*; its reply."""
-        from .client import seconds
-        from .runtime.controls import controls_of
-        from .wire_fields import build
+    def _send(self, row: Row[R], timeout: float | None, **arguments: Any) -> R:
+        """Send the request of *row* and return the reply."""
+        from .engine.control import controls_of
 
-        seconds("timeout", timeout)
-        subtype = SUBTYPES.get(method, method)
-        return build(reply_class, controls_of(self._engine).send(method, subtype, fields, timeout))
+        if timeout is not None:
+            timeout = check_seconds("timeout", timeout)
+        with self._engine.naming:
+            return controls_of(self._engine).send(row, row.request(arguments), timeout)
 
-    def _greeting(self, method: str, timeout: Optional[float]) -> Mapping[str, Any]:
+    def _greeting(self, method: str, timeout: float | None) -> Mapping[str, Any]:
         """What the CLI answered to the greeting; it is started for that."""
-        from .client import seconds
+        if timeout is not None:
+            timeout = check_seconds("timeout", timeout)
+        with self._engine.naming:
+            self._engine.check()
+            return self._engine.lifecycle.ensure_ready(method, timeout).greeting
 
-        self._engine.check()
-        seconds("timeout", timeout)
-        return self._engine.lifecycle.ensure_ready(method, timeout).greeting
+    def _listed(
+        self, method: str, key: str, timeout: float | None
+    ) -> tuple[Mapping[str, Any], ...]:
+        """The JSON objects of a list in that answer."""
+        from .messages.fields import mappings_of
 
-
-def given(what: str, value: Any) -> str:
-    """A text that is not blank."""
-    if not isinstance(value, str) or not value.strip():
-        raise refuse(what, value, "a str that is not blank")
-    return value
+        return mappings_of(self._greeting(method, timeout).get(key))

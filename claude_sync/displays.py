@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional,
 from .markup import escape, markdown_to_html
 
 if TYPE_CHECKING:
-    from .answers import Answer, Turn
     from .client import Client
-    from .permissions import PermissionRequest, Questions
+    from .engine.turn import Turn
+    from .messages.answer import Answer
+    from .permissions.request import PermissionRequest, Questions
 
 __all__ = ["html_of", "markdown_of", "preview_html"]
 
@@ -211,7 +212,7 @@ def tool_line(name: str, state: str) -> str:
 def request_html(request: PermissionRequest) -> str:
     """What Claude wants to do, and with what."""
     title = request.title or f"Claude wants to use {request.tool}"
-    head = f'<div style="{HEAD}">{chip(request._slot.state)}<b>{escape(cut(title))}</b></div>'
+    head = f'<div style="{HEAD}">{chip(request.state)}<b>{escape(cut(title))}</b></div>'
     notes = [
         f'<div style="{FAINT}">{escape(text)}</div>'
         for text in (request.description, request.reason)
@@ -222,8 +223,8 @@ def request_html(request: PermissionRequest) -> str:
 
 def preview_html(request: PermissionRequest) -> str:
     """The preview of a request; the lines of a diff are coloured."""
-    from .gui.forms import lines_of
-    from .previews import DIFFS
+    from .permissions.forms import lines_of
+    from .permissions.previews import DIFFS
 
     preview = request.preview()
     shown = escape(preview)
@@ -240,16 +241,16 @@ def diff_line(kind: str, line: str) -> str:
 
 def request_markdown(request: PermissionRequest) -> str:
     """As above, in Markdown."""
-    from .previews import DIFFS
+    from .permissions.previews import DIFFS
 
     title = request.title or f"Claude wants to use {request.tool}"
     language = "diff" if request.tool in DIFFS else ""
-    return f"**{request._slot.state}** {code(title)}\n\n{fenced(request.preview(), language)}"
+    return f"**{request.state}** {code(title)}\n\n{fenced(request.preview(), language)}"
 
 
 def questions_html(questions: Questions) -> str:
     """The questions, and what may be chosen."""
-    parts = [f'<div style="{HEAD}">{chip(questions.request._slot.state)}<b>Claude asks</b></div>']
+    parts = [f'<div style="{HEAD}">{chip(questions.request.state)}<b>Claude asks</b></div>']
     for question in questions.questions:
         how = "any of" if question.multi_select else "one of"
         parts.append(f"<div>{escape(question.text)} <span style='{FAINT}'>{how}</span></div>")

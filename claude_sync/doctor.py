@@ -25,11 +25,12 @@ from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Unio
 
 from ._version import __version__
 from .client import Client
-from .errors import ClaudeError, CliFailed, CliNotFound
-from .events import Info
-from .runtime.discovery import Search, find_cli
-from .runtime.environment import belongs_to_a_session
-from .runtime.redaction import redact_text
+from .commands.common import advice_of, as_typed
+from .engine.launch.discovery import Search, find_cli
+from .engine.launch.environment import belongs_to_a_session
+from .errors import UPDATE, ClaudeError, CliFailed, CliNotFound
+from .messages.events import Info
+from .support.redact import redact_text
 
 __all__ = ["Report", "examine"]
 
@@ -182,17 +183,15 @@ def tell_start(report: Report, cli: Cli, command: Sequence[str], offline: bool) 
 
 
 def problem_of(error: ClaudeError, command: Sequence[str] = ()) -> str:
-    """What is wrong and what helps, without what the report has already, or is."""
-    text = str(error)
-    if isinstance(error, CliNotFound):
-        what, advice = text.split("\n")[0], text.split("\n")[-1]
-        return f"{what.partition(' Looked at:')[0]} {advice}"
-    # Whoever reads this has run the doctor.
-    return text.replace(
-        CliFailed.advice,
-        "Run it yourself in a terminal, and see what it says:\n"
+    """What is wrong and what helps, without what the report says already."""
+    if isinstance(error, CliNotFound):  # the report has the places
+        return f"the 'claude' command was not found. {advice_of(error)}"
+    if not isinstance(error, CliFailed) or error.option or not command:
+        return as_typed(error)
+    return (
+        f"{error.problem}\nRun it yourself in a terminal, and see what it says:\n"
         f"    {shlex.join(command)}\n"
-        "or install it anew (pip install -U 'claude-sync[cli]').",
+        f"or install it again ({UPDATE})."
     )
 
 
@@ -230,7 +229,7 @@ def tell_login(report: Report, info: Info, command: Sequence[str]) -> None:
         report.problems.append(
             "the CLI is not logged in. Run it once in a terminal and log in with /login:\n"
             f"    {shlex.join(command)}\n"
-            "or set ANTHROPIC_API_KEY in the environment or in env={...}."
+            "or set ANTHROPIC_API_KEY in the environment."
         )
         return
     more = [told(account, name) for name in ("subscriptionType", "email")]

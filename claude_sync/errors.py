@@ -3,45 +3,44 @@ Everything this library raises, as one tree; each error says what to do next.
 
 ::
 
-    ClaudeError
-    ├── CliNotFound (also FileNotFoundError)   no ``claude`` executable anywhere
-    ├── CliFailed                              the process went wrong: exit_code, stderr_tail, argv
-    │   ├── CliDidNotStart                     it never answered the greeting
+    ClaudeError                                .client, .problem, .advice, .user_message
+    ├── CliNotFound (also FileNotFoundError)   no ``claude`` executable: .searched
+    ├── CliFailed                              the process failed: .exit_code, .stderr_tail, .argv
+    │   ├── CliDidNotStart                     it did not become ready
     │   └── CliExited                          it ended during a turn or a request
-    ├── TurnError                              the turn ended badly: .answer, .result
-    │   ├── NotLoggedIn
-    │   ├── RateLimited
+    ├── TurnError                              the turn failed: .reason, .answer, .result
+    │   ├── NotLoggedIn                        .cli
+    │   ├── RateLimited                        .resets_at
     │   ├── Overloaded
     │   ├── ApiError                           .status
     │   ├── MaxTurnsReached
     │   ├── BudgetExceeded
     │   ├── PromptTooLong
-    │   ├── ReturnsError
+    │   ├── ReturnsError                       .problems
     │   ├── TurnInterrupted
     │   └── ExecutionError
-    ├── ControlError                           the CLI refused a request: .code
-    ├── ControlTimeout (also TimeoutError)     the CLI did not answer a request
-    ├── UnsupportedByCli                       the CLI that runs is too old for this
+    ├── ControlError                           the CLI refused a control request: .code
+    ├── ControlTimeout (also TimeoutError)     the CLI did not answer a control request
+    ├── UnsupportedByCli                       this version of the CLI cannot do it
     ├── AskTimeout (also TimeoutError)         .sent, .answer; the session stays usable
     ├── WireError                              the CLI broke the protocol
-    └── UsageError                             the program broke the rules of this library
-        ├── CalledFromHandler
+    └── UsageError                             the program made a mistake: .option, .value, .nearest
+        ├── CalledFromHandler                  .method
         ├── ClientClosed
-        └── AlreadyAnswered
+        └── AlreadyAnswered                    .decision
 
-Rules of this file: data lives in attributes and the text is built from them;
-``super().__init__`` receives every argument, so that errors pickle; the last
-sentence of each text is advice.
+``str(error)`` is for programmers: the problem, then the advice. ``error.user_message`` is for the
+person in front of an application. Data is in attributes, and every error can be pickled and
+copied with it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional, Sequence
-
-from .error_texts import advice_for, describe_exit, quoted_lines, sentence, withdrawn_unsent
+import reprlib
+from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
 if TYPE_CHECKING:
-    from .answers import Answer
+    from .messages.answer import Answer
 
 __all__ = [
     "AlreadyAnswered",
@@ -71,12 +70,47 @@ __all__ = [
     "WireError",
 ]
 
+INSTALL = "npm install -g @anthropic-ai/claude-code, or pip install claude-agent-sdk"
+UPDATE = "claude update, or pip install -U claude-agent-sdk"
+
+# The last lines of stderr that an error's text quotes: enough for the end of a traceback.
+STDERR_LINES_SHOWN = 12
+
 
 class ClaudeError(Exception):
-    """The base of every error of this library."""
+    """
+    The base of every error of this library.
+
+    Attributes:
+        client: The name of the client that raised it, or None.
+
+    """
+
+    client: str | None = None
+
+    _advice = ""
+    _user_message = "Something went wrong."
+
+    @property
+    def problem(self) -> str:
+        """What happened, without advice."""
+        return sentence(str(self.args[0])) if self.args else ""
+
+    @property
+    def advice(self) -> str:
+        """What a programmer can do about it."""
+        return self._advice
+
+    @property
+    def user_message(self) -> str:
+        """One short sentence for the person in front of an application."""
+        return self._user_message
+
+    def __str__(self) -> str:
+        return error_text(self.problem, self.advice)
 
 
-# What the process did.
+# The CLI process.
 
 
 class CliNotFound(ClaudeError, FileNotFoundError):
@@ -88,39 +122,75 @@ class CliNotFound(ClaudeError, FileNotFoundError):
 
     """
 
+    _advice = (
+        f"Install it ({INSTALL}), or name its path with cli=... or the environment variable "
+        "CLAUDE_CODE_PATH."
+    )
+    _user_message = "Claude is not installed."
+
     def __init__(self, searched: Sequence[str]) -> None:
         super().__init__(searched)
         self.searched = tuple(searched)
 
-    def __str__(self) -> str:
-        places = "\n".join("  - " + place for place in self.searched)
-        return (
-            "the 'claude' command was not found. Looked at:\n"
-            f"{places}\n"
-            "Install it (npm install -g @anthropic-ai/claude-code, or, from Python 3.10 on, "
-            "pip install 'claude-sync[cli]'), or say where it is with cli=... or the "
-            "environment variable CLAUDE_CODE_PATH."
+    @property
+    def problem(self) -> str:
+        """What happened, with the places looked at."""
+        return "\n".join(
+            ["the 'claude' command was not found. Looked at:", *listed(self.searched)],
         )
+
+
+# What the CLI writes to stderr when it refuses to start: the option concerned, and advice.
+REFUSALS = (
+    (
+        "the backend of the bridge has ended",
+        None,
+        "Make a new Bridge, and new clients with resume=client.session_id.",
+    ),
+    (
+        "No conversation found",
+        "resume",
+        "Check resume=...: conversations belong to the folder (cwd=...) they were held in.",
+    ),
+    (
+        "--resume requires",
+        "resume",
+        "Pass the id of a conversation as resume=...: answer.session_id or client.session_id.",
+    ),
+    (
+        "unknown option",
+        None,
+        f"The CLI does not know one of the options. Update it ({UPDATE}), or leave it out.",
+    ),
+    ("Invalid value", None, "Check the values of the options."),
+    (
+        "is already in use",
+        "session_id",
+        "A session_id can begin only one conversation. Pass resume=... to continue it.",
+    ),
+)
 
 
 class CliFailed(ClaudeError):
     """
-    The CLI process went wrong.
+    The CLI process failed.
 
     Attributes:
         reason: What happened, in one clause.
         exit_code: Its exit code; negative for a signal, None while unknown.
         stderr_tail: The last lines it wrote to stderr, secrets removed.
         argv: The command that was run, secrets removed.
+        option: The option that the CLI refused, or None.
 
     """
 
-    advice = "Run 'claude-sync doctor' to check the installation."
+    _advice = "Run 'claude-sync doctor' to check the installation."
+    _user_message = "Claude does not work."
 
     def __init__(
         self,
         reason: str,
-        exit_code: Optional[int] = None,
+        exit_code: int | None = None,
         stderr_tail: Sequence[str] = (),
         argv: Sequence[str] = (),
     ) -> None:
@@ -129,33 +199,47 @@ class CliFailed(ClaudeError):
         self.exit_code = exit_code
         self.stderr_tail = tuple(stderr_tail)
         self.argv = tuple(argv)
+        said = "\n".join((reason, *self.stderr_tail))
+        found = [(option, advice) for words, option, advice in REFUSALS if words in said]
+        self.option, self._refusal = found[0] if found else (None, "")
 
-    def __str__(self) -> str:
-        text = self.reason
-        if self.exit_code is not None:
-            text += f" ({describe_exit(self.exit_code)})"
-        text += "."
-        lines = quoted_lines(line for line in self.stderr_tail if line not in self.reason)
-        advice = advice_for((self.reason, *self.stderr_tail)) or self.advice
-        return (
-            f"{text} Its last words on stderr:\n{lines}\n{advice}" if lines else f"{text} {advice}"
-        )
+    @property
+    def summary(self) -> str:
+        """What happened, in one sentence."""
+        exit_code = "" if self.exit_code is None else f" ({describe_exit(self.exit_code)})"
+        return f"{self.reason}{exit_code}."
+
+    @property
+    def problem(self) -> str:
+        """What happened, with the last lines of stderr."""
+        lines = [line for line in self.stderr_tail if line not in self.reason]
+        if not lines:
+            return self.summary
+        return "\n".join([f"{self.summary} The end of its stderr:", *quoted(lines)])
+
+    @property
+    def advice(self) -> str:
+        """What a programmer can do; by what the CLI wrote, if that is known."""
+        return self._refusal or self._advice
 
 
 class CliDidNotStart(CliFailed):
     """The CLI never became ready: it exited, or stayed silent, before the first question."""
 
+    _user_message = "Claude could not be started."
+
 
 class CliExited(CliFailed):
-    """The CLI ended while a turn or a request was waiting for it."""
+    """The CLI ended during a turn or a request."""
 
-    advice = (
+    _advice = (
         "The next question starts it again and resumes the conversation, "
-        "unless the client was made with on_crash='raise'."
+        "unless the client has on_crash='raise'."
     )
+    _user_message = "Claude stopped unexpectedly."
 
 
-# How a turn ended.
+# The end of a turn.
 
 
 class TurnError(ClaudeError):
@@ -164,44 +248,93 @@ class TurnError(ClaudeError):
 
     Attributes:
         reason: What the CLI said, or what happened, in one clause.
-        answer: What there was of an answer, or None.
+        answer: The answer so far, or None.
         result: The CLI's result message, or None.
 
     """
 
-    advice = "The session stays usable; see .answer for what there was."
+    _advice = "The session stays usable, and .answer holds what arrived."
+    _user_message = "Claude could not finish the answer."
 
     def __init__(
-        self, reason: str, answer: Optional[Answer] = None, result: Optional[Any] = None
+        self, reason: str, answer: Answer | None = None, result: Any | None = None
     ) -> None:
         super().__init__(reason, answer, result)
         self.reason = reason
         self.answer = answer
         self.result = result
 
-    def __str__(self) -> str:
-        return sentence(self.reason) + " " + self.advice
-
 
 class NotLoggedIn(TurnError):
-    """The CLI has no valid credentials."""
+    """
+    The CLI has no valid credentials.
 
-    advice = (
-        "Run 'claude' once in a terminal and log in with /login ('claude-sync doctor' tells "
-        "where it is), or set ANTHROPIC_API_KEY in the environment or in env={...}."
-    )
+    Attributes:
+        cli: The path of the CLI, or None if it is unknown.
+
+    """
+
+    _user_message = "Claude is not signed in."
+
+    def __init__(
+        self,
+        reason: str,
+        answer: Answer | None = None,
+        result: Any | None = None,
+        cli: str | None = None,
+    ) -> None:
+        super().__init__(reason, answer, result)
+        self.cli = cli
+
+    @property
+    def advice(self) -> str:
+        """How to log in."""
+        command = self.cli or "claude"
+        more = "" if self.cli else " ('claude-sync doctor' prints its path)"
+        return (
+            f"Run {command}{more} in a terminal and log in with /login, or set ANTHROPIC_API_KEY "
+            "in the environment."
+        )
 
 
 class RateLimited(TurnError):
-    """The account's limit is used up for now."""
+    """
+    The account's usage limit is reached.
 
-    advice = "Wait until the limit resets (on_rate_limit tells when), or use another model."
+    Attributes:
+        resets_at: When the limit resets, in seconds since 1970; None if the CLI does not say.
+
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        answer: Answer | None = None,
+        result: Any | None = None,
+        resets_at: float | None = None,
+    ) -> None:
+        super().__init__(reason, answer, result)
+        self.resets_at = resets_at
+
+    @property
+    def advice(self) -> str:
+        """How long to wait."""
+        until = f" at {local_time(self.resets_at)}" if self.resets_at is not None else ""
+        return f"Wait until the limit resets{until}, or use another model."
+
+    @property
+    def user_message(self) -> str:
+        """With the time at which the limit resets, in local time."""
+        if self.resets_at is None:
+            return "The usage limit is reached. Try again later."
+        return f"The usage limit is reached until {local_time(self.resets_at)}."
 
 
 class Overloaded(TurnError):
     """The service had no capacity."""
 
-    advice = "Try again in a minute, or use another model."
+    _advice = "Try again in a minute, or use another model."
+    _user_message = "Claude is busy. Try again in a minute."
 
 
 class ApiError(TurnError):
@@ -209,96 +342,118 @@ class ApiError(TurnError):
     The Messages API refused the request or could not be reached.
 
     Attributes:
-        status: The HTTP status, or None where there was no reply at all.
+        status: The HTTP status, or None if there was no reply.
 
     """
 
     def __init__(
         self,
         reason: str,
-        answer: Optional[Answer] = None,
-        result: Optional[Any] = None,
-        status: Optional[int] = None,
+        answer: Answer | None = None,
+        result: Any | None = None,
+        status: int | None = None,
     ) -> None:
         super().__init__(reason, answer, result)
-        # Replaces what the base class stored: pickling repeats exactly these.
-        self.args = (reason, answer, result, status)
         self.status = status
 
-    def __str__(self) -> str:
+    def _texts(self) -> tuple[str, str]:
+        """The advice for programmers, and the sentence for people."""
         if self.status is None:
-            advice = "Check the network connection, a proxy, and ANTHROPIC_BASE_URL."
-        elif self.status == 404:
-            advice = "Check the model's name, model=...; client.info.models lists some."
-        elif self.status in (401, 403):
-            advice = NotLoggedIn.advice
-        elif self.status >= 500:
-            advice = "The service failed; try again in a minute."
-        else:
-            advice = "Check what was sent: model, attachments and options."
-        return sentence(self.reason) + " " + advice
+            return (
+                "Check the network connection, the proxy and ANTHROPIC_BASE_URL.",
+                "Claude cannot be reached. Check the network connection.",
+            )
+        if self.status == 404:
+            return (
+                "Check the model's name, model=...; client.info.models lists some.",
+                "This model is not available.",
+            )
+        if self.status in (401, 403):
+            return NotLoggedIn(self.reason).advice, NotLoggedIn._user_message
+        if self.status >= 500:
+            return "The service failed. Try again in a minute.", Overloaded._user_message
+        return (
+            "Check what was sent: model, attachments and options.",
+            "Claude could not read the request.",
+        )
+
+    @property
+    def advice(self) -> str:
+        """What a programmer can do, by the status."""
+        return self._texts()[0]
+
+    @property
+    def user_message(self) -> str:
+        """One short sentence, by the status."""
+        return self._texts()[1]
 
 
 class MaxTurnsReached(TurnError):
     """The turn needed more steps than max_turns allows."""
 
-    advice = "Raise max_turns, or ask again to let it go on from where it stopped."
+    _advice = "Raise max_turns, or ask again to continue from where it stopped."
+    _user_message = "The task took too many steps."
 
 
 class BudgetExceeded(TurnError):
-    """The budget of the process (max_budget_usd) or of the client (budget_usd) is used up."""
+    """The budget of the process (max_budget_usd) or of the client (budget_usd) is spent."""
 
-    advice = "Raise max_budget_usd or budget_usd, or open a new client."
+    _advice = "Raise max_budget_usd or budget_usd, or open a new client."
+    _user_message = "The budget is spent."
 
 
 class PromptTooLong(TurnError):
     """The conversation no longer fits the model's context window."""
 
-    advice = "Ask '/compact' to shorten the conversation, send less, or open a new client."
+    _advice = "Ask '/compact' to shorten the conversation, send less, or open a new client."
+    _user_message = "The conversation is too long."
 
 
 class ReturnsError(TurnError):
     """
-    The answer did not have the form that ``returns=`` asked for.
+    The answer does not match ``returns=``.
 
     Attributes:
         problems: What was wrong, one text for each thing, with its place.
 
     """
 
-    advice = (
-        "See .answer for what came; describe the wanted form in the prompt as well, make "
-        "fields optional that may be missing, or raise returns_retries."
+    _advice = (
+        "See .answer for what arrived. Describe the form in the prompt as well, make fields "
+        "optional that may be missing, or raise returns_retries."
     )
+    _user_message = "Claude's answer has the wrong form."
 
     def __init__(
         self,
         reason: str,
-        answer: Optional[Answer] = None,
-        result: Optional[Any] = None,
+        answer: Answer | None = None,
+        result: Any | None = None,
         problems: Sequence[str] = (),
     ) -> None:
         super().__init__(reason, answer, result)
-        self.args = (reason, answer, result, tuple(problems))
         self.problems = tuple(problems)
 
-    def __str__(self) -> str:
-        lines = "\n".join(f"  - {problem}" for problem in self.problems)
-        reason = self.reason if self.problems else sentence(self.reason)
-        return f"{reason}:\n{lines}\n{self.advice}" if lines else f"{reason} {self.advice}"
+    @property
+    def problem(self) -> str:
+        """What happened, with the list of problems."""
+        if not self.problems:
+            return sentence(self.reason)
+        return "\n".join([f"{self.reason}:", *listed(self.problems)])
 
 
 class TurnInterrupted(TurnError):
     """The turn was interrupted: by interrupt(), cancel(), a deny(interrupt=True) or close()."""
 
-    advice = "The session stays usable; .answer holds the text that was there."
+    _advice = "The session stays usable, and .answer holds the text so far."
+    _user_message = "Stopped."
 
 
 class ExecutionError(TurnError):
-    """The turn failed inside the CLI for a reason this library has no name for."""
+    """The turn failed inside the CLI for a reason this library has no class for."""
 
 
-# Requests to the CLI.
+# Control requests.
 
 
 class ControlError(ClaudeError):
@@ -312,18 +467,20 @@ class ControlError(ClaudeError):
 
     """
 
-    def __init__(self, subtype: str, text: str, code: Optional[str] = None) -> None:
+    _advice = "Check the values, and that this version of the CLI knows the request."
+    _user_message = "Claude could not do that."
+
+    def __init__(self, subtype: str, text: str, code: str | None = None) -> None:
         super().__init__(subtype, text, code)
         self.subtype = subtype
         self.text = text
         self.code = code
 
-    def __str__(self) -> str:
+    @property
+    def problem(self) -> str:
+        """What the CLI said."""
         code = f" [{self.code}]" if self.code else ""
-        return (
-            f"the CLI refused the request {self.subtype!r}{code}: {sentence(self.text)} "
-            "Check the values that were passed, and that this CLI version knows the request."
-        )
+        return f"the CLI refused the request {self.subtype!r}{code}: {sentence(self.text)}"
 
 
 class ControlTimeout(ClaudeError, TimeoutError):
@@ -332,44 +489,50 @@ class ControlTimeout(ClaudeError, TimeoutError):
 
     Attributes:
         subtype: The request.
-        timeout: How long was waited, in seconds.
+        timeout: The limit, in seconds.
 
     """
+
+    _advice = (
+        "Pass a longer timeout=, or update the CLI: before 2.1.40 it never answers requests that "
+        "it does not know."
+    )
+    _user_message = "Claude did not respond in time."
 
     def __init__(self, subtype: str, timeout: float) -> None:
         super().__init__(subtype, timeout)
         self.subtype = subtype
         self.timeout = timeout
 
-    def __str__(self) -> str:
-        return (
-            f"the CLI did not answer the request {self.subtype!r} within {self.timeout:g} s. "
-            "CLIs before 2.1.40 never answer requests they do not know: update the CLI, "
-            "or pass a longer timeout= if it is only slow."
-        )
+    @property
+    def problem(self) -> str:
+        """What was not answered, and for how long."""
+        return f"the CLI did not answer the request {self.subtype!r} within {self.timeout:g} s."
 
 
 class UnsupportedByCli(ClaudeError):
     """
-    The CLI that runs does not have what was asked for.
+    This version of the CLI cannot do it.
 
     Attributes:
-        feature: What was asked for.
-        cli_version: The version found, or None where the CLI does not tell.
+        feature: What it cannot do.
+        cli_version: Its version, or None if it does not say.
 
     """
 
-    def __init__(self, feature: str, cli_version: Optional[str] = None) -> None:
+    _advice = f"Update it ({UPDATE})."
+    _user_message = "This needs a newer version of Claude Code."
+
+    def __init__(self, feature: str, cli_version: str | None = None) -> None:
         super().__init__(feature, cli_version)
         self.feature = feature
         self.cli_version = cli_version
 
-    def __str__(self) -> str:
+    @property
+    def problem(self) -> str:
+        """Which version, and what it cannot do."""
         version = self.cli_version or "of an unknown, old version"
-        return (
-            f"the CLI {version} does not support {self.feature}. Update it "
-            "(claude update, or pip install -U 'claude-sync[cli]')."
-        )
+        return f"the CLI {version} does not support {self.feature}."
 
 
 # Time, wire, usage.
@@ -383,19 +546,21 @@ class AskTimeout(ClaudeError, TimeoutError):
     A question took longer than its timeout. The session stays usable.
 
     Attributes:
-        timeout: The limit that was hit, in seconds.
+        timeout: The limit that was reached, in seconds.
         sent: Whether the question had reached the CLI; False: it was withdrawn unsent.
-        answer: What there was of an answer, or None.
-        idle: True when it was ``idle_timeout``, the limit on silence, that was hit.
-        what: What was waited for.
+        answer: The answer so far, or None.
+        idle: True if it was ``idle_timeout``, the limit on silence.
+        what: What did not happen in time.
 
     """
+
+    _user_message = "Claude took too long."
 
     def __init__(
         self,
         timeout: float,
         sent: bool = True,
-        answer: Optional[Answer] = None,
+        answer: Answer | None = None,
         idle: bool = False,
         what: str = NO_ANSWER,
     ) -> None:
@@ -406,18 +571,29 @@ class AskTimeout(ClaudeError, TimeoutError):
         self.idle = idle
         self.what = what
 
-    def __str__(self) -> str:
+    @property
+    def problem(self) -> str:
+        """What did not happen, and in which time."""
         if self.idle:
+            return f"the CLI was silent for {self.timeout:g} s, and the turn was interrupted."
+        if self.sent:
+            return f"{self.what} within {self.timeout:g} s."
+        what = "the question was still queued" if self.what == NO_ANSWER else self.what
+        return f"{what} after {self.timeout:g} s, and the question was withdrawn unsent."
+
+    @property
+    def advice(self) -> str:
+        """Which limit to raise."""
+        if self.idle:
+            return "Raise idle_timeout, or ask again: the session stays usable."
+        if self.sent:
             return (
-                f"the CLI was silent for {self.timeout:g} s and the turn was interrupted. "
-                "Raise idle_timeout, or ask again: the session stays usable."
+                "Raise timeout, or ask again: the session stays usable, and .answer holds what "
+                "arrived."
             )
-        if not self.sent:
-            return withdrawn_unsent(None if self.what == NO_ANSWER else self.what, self.timeout)
-        return (
-            f"{self.what} within {self.timeout:g} s. Raise timeout, or ask again: "
-            "the session stays usable, and .answer holds what there was."
-        )
+        if self.what == NO_ANSWER:
+            return "Raise timeout, or open a second client to ask in parallel."
+        return "Raise timeout, or check how the CLI starts with 'claude-sync doctor'."
 
 
 class WireError(ClaudeError):
@@ -429,51 +605,81 @@ class WireError(ClaudeError):
 
     """
 
+    _advice = (
+        "Make a recording with Client(record='wire.jsonl') and report it together with the output "
+        "of 'claude-sync doctor'."
+    )
+    _user_message = "Claude sent something that this application does not understand."
+
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
 
-    def __str__(self) -> str:
-        return (
-            sentence(self.reason) + " Make a recording with Client(record='wire.jsonl') and "
-            "report it together with the output of 'claude-sync doctor'."
-        )
-
 
 class UsageError(ClaudeError):
-    """The program used this library in a way that cannot work; the text says what to do."""
+    """
+    The program used this library in a way that cannot work; the text says what to do.
+
+    Attributes:
+        option: The option or argument with the wrong name or value, or None.
+        value: The value; of objects other than texts and numbers a short repr, so that the error
+            can be pickled. None if it may hold a secret.
+        nearest: The right name or value that was probably meant, or None.
+
+    """
+
+    _user_message = "This application made a mistake."
+
+    def __init__(
+        self,
+        *args: object,
+        option: str | None = None,
+        value: object = None,
+        nearest: str | None = None,
+    ) -> None:
+        super().__init__(*args)
+        plain = value is None or isinstance(value, (str, int, float, bool))
+        self.option = option
+        self.value = value if plain else reprlib.repr(value)
+        self.nearest = nearest
 
 
 class CalledFromHandler(UsageError):
     """
-    A method that waits for a turn was called from a handler, which would deadlock.
+    A method that waits for a turn was called in a handler, which would deadlock.
 
     Attributes:
         method: The method.
 
     """
 
+    _advice = (
+        "Call submit() instead, which returns at once, and act in on_result or in the turn's "
+        "add_done_callback()."
+    )
+
     def __init__(self, method: str) -> None:
         super().__init__(method)
         self.method = method
 
-    def __str__(self) -> str:
+    @property
+    def problem(self) -> str:
+        """What was called, and why that cannot work."""
         return (
-            f"{self.method}() cannot be called from a handler: it waits for messages that "
-            "this very thread delivers. Call submit() instead, which returns at once, and "
-            "act in on_result or in the turn's add_done_callback()."
+            f"{self.method}() cannot be called in a handler: it waits for messages that this very "
+            "thread delivers."
         )
 
 
 class ClientClosed(UsageError):
-    """The client is closed, or was closed while somebody waited."""
+    """The client is closed, or was closed during a call."""
+
+    _advice = "Open a new Client; resume=... continues the conversation."
+    _user_message = "The conversation is closed."
 
     def __init__(self, what: str = "the client is closed") -> None:
         super().__init__(what)
         self.what = what
-
-    def __str__(self) -> str:
-        return sentence(self.what) + " Open a new Client; resume=... continues the conversation."
 
 
 class AlreadyAnswered(UsageError):
@@ -485,12 +691,63 @@ class AlreadyAnswered(UsageError):
 
     """
 
+    _advice = "Answer each request once; return claude_sync.LATER if a button answers it."
+    _user_message = "This was already answered."
+
     def __init__(self, decision: object) -> None:
         super().__init__(decision)
         self.decision = decision
 
-    def __str__(self) -> str:
-        return (
-            f"this request was already answered with {self.decision!r}. "
-            "Answer each request once; return claude_sync.LATER if a button answers it."
-        )
+    @property
+    def problem(self) -> str:
+        """What the first answer was."""
+        return f"this request was already answered with {self.decision!r}."
+
+
+# Texts.
+
+
+def error_text(problem: str, advice: str) -> str:
+    """The text of an error: advice follows a problem of several lines on its own line."""
+    between = "\n" if "\n" in problem else " "
+    return between.join(filter(None, (problem, advice)))
+
+
+def sentence(text: str) -> str:
+    """*text* with one full stop at its end."""
+    text = text.strip()
+    return text if text.endswith((".", "!", "?", ":")) else text + "."
+
+
+def listed(texts: Iterable[str]) -> list[str]:
+    """Each text as an item of a list."""
+    return [f"  - {text}" for text in texts]
+
+
+def quoted(lines: Sequence[str]) -> list[str]:
+    """The last of *lines*, marked as a quotation."""
+    return [f"  | {line}" for line in lines[-STDERR_LINES_SHOWN:]]
+
+
+def describe_exit(code: int) -> str:
+    """An exit code in words: signals by name."""
+    if code >= 0:
+        return f"exit code {code}"
+    import signal
+
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
+
+
+def local_time(seconds: float) -> str:
+    """A moment in local time; with the date if it is not within a day."""
+    import time
+
+    try:
+        moment = time.localtime(seconds)
+    except (OverflowError, ValueError, OSError):  # beyond what the system's clock can say
+        return "an unknown time"
+    same_day = 0 <= seconds - time.time() < 24 * 3600
+    return time.strftime("%H:%M" if same_day else "%Y-%m-%d %H:%M", moment)

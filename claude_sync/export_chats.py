@@ -23,7 +23,8 @@ import difflib
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
 
-from .blocks import (
+from .messages.base import Assistant, Result, System, User
+from .messages.blocks import (
     DocumentBlock,
     ImageBlock,
     TextBlock,
@@ -31,7 +32,6 @@ from .blocks import (
     ToolResult,
     ToolUse,
 )
-from .messages import Assistant, Result, System, User
 from .protocol.outcomes import INTERRUPTED_TEXT, command_output
 from .session_info import COMMAND, NOT_TYPED
 

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional
 
 from .errors import UsageError
 from .export_chats import Chat, Writer
+from .messages.parsing import parse
+from .messages.usage import Usage
 from .protocol.codec import decode
-from .protocol.costs import CostMeter, Usage
-from .protocol.parsing import parse
-from .runtime.concealing import Concealer, TooDeep
+from .protocol.costs import CostMeter
 from .runtime.stamps import ENDED, SENT, Marks
 from .session_lines import time_at
+from .support.conceal import Concealer, TooDeep
 
 if TYPE_CHECKING:
     from .client import Client
@@ -35,8 +36,8 @@ LONGEST_TITLE = 100
 
 def chat_of(source: Any, cwd: Any = None, config_dir: Any = None) -> Chat:
     """The conversation that *source* is; see :func:`claude_sync.export`."""
-    from .answers import Answer
     from .client import Client
+    from .messages.answer import Answer
     from .session_info import SessionInfo
     from .testing.recording import Recording
 

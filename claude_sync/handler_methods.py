@@ -8,21 +8,32 @@ handler; handlers run in order of registration.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, TypeVar, Union, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Literal,
+    Mapping,
+    Optional,
+    TypeVar,
+    Union,
+    overload,
+)
 
 from .errors import UsageError
 from .runtime.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, add_methods_of
+from .support.checks import check_function
 
 if TYPE_CHECKING:
-    from .blocks import ToolResult, ToolUse
-    from .events import Closed, HandlerError
-    from .hook_events import HookEvent
-    from .hooks import HookDecision
-    from .messages import Message, RateLimit, Result, StreamEvent, System
-    from .permissions import PermissionAnswer, PermissionRequest, Questions, QuestionsAnswer
-    from .pieces import Text, Thinking
-    from .system_messages import Init, Status
-    from .task_messages import Task
+    from .hooks import HookDecision, HookEvent
+    from .hooks.events import EventName
+    from .messages.base import Message, RateLimit, Result, StreamEvent, System
+    from .messages.blocks import ToolResult, ToolUse
+    from .messages.events import Closed, HandlerError
+    from .messages.stream_text import Text, Thinking
+    from .messages.system import Init, Status
+    from .messages.tasks import Task
+    from .permissions.request import PermissionAnswer, PermissionRequest, Questions, QuestionsAnswer
 
 __all__ = ["HandlerMethods"]
 
@@ -90,38 +101,81 @@ class HandlerMethods:
         """Claude asks the person something: ``Questions``, to be answered."""
         return self._add("question", handler)
 
+    @overload
     def on_hook(
         self,
-        event: str,
-        matcher: Optional[str] = None,
+        event: EventName,
+        function: Callable[[HookEvent], O],
+        matcher: str | None = None,
         *,
-        timeout: Optional[float] = None,
-        on_failure: str = "block",
-    ) -> Callable[[Callable[[HookEvent], O]], Callable[[HookEvent], O]]:
+        timeout: float | None = None,
+        on_failure: Literal["block", "continue"] = "block",
+    ) -> Callable[[HookEvent], O]: ...
+
+    @overload
+    def on_hook(
+        self,
+        event: EventName,
+        matcher: str | None,
+        /,
+        *,
+        timeout: float | None = None,
+        on_failure: Literal["block", "continue"] = "block",
+    ) -> Callable[[Callable[[HookEvent], O]], Callable[[HookEvent], O]]: ...
+
+    @overload
+    def on_hook(
+        self,
+        event: EventName,
+        *,
+        matcher: str | None = None,
+        timeout: float | None = None,
+        on_failure: Literal["block", "continue"] = "block",
+    ) -> Callable[[Callable[[HookEvent], O]], Callable[[HookEvent], O]]: ...
+
+    def on_hook(
+        self,
+        event: Any,
+        function: Any = None,
+        matcher: Any = None,
+        *,
+        timeout: float | None = None,
+        on_failure: Any = "block",
+    ) -> Any:
         """
-        A hook, as a decorator; its handler gets a ``HookEvent`` and may return a decision::
+        A hook; its handler gets a ``HookEvent`` and may return a decision::
 
             @client.on_hook("PreToolUse", matcher="Bash")
             def check(event):
                 if "sudo" in event.tool_input["command"]:
                     return claude_sync.hooks.block("no sudo here")
 
-        Before the CLI is used for the first time. A PreToolUse or PermissionRequest hook
-        that raises, returns nonsense or is not done within *timeout* (60) seconds blocks;
-        ``on_failure="continue"`` opts out.
-        """
-        from .hooks import make_hook
+            client.on_hook("PreToolUse", check, matcher="Bash")  # the same as a call
 
-        if callable(event) or callable(matcher):
+        Before the CLI is used for the first time. A PreToolUse or PermissionRequest hook
+        that raises, returns nonsense or is not done within *timeout* seconds blocks;
+        ``on_failure="continue"`` opts out. Without a timeout it may take as long as it needs.
+
+        Any event name works. Type checkers know those of this release; pass another one as
+        ``Client(hooks={"NewEvent": check})``.
+        """
+        import dataclasses
+
+        from .hooks.registration import make_hook
+
+        if callable(event):
             raise UsageError(HOOK_NEEDS_EVENT)
+        if isinstance(function, str) and matcher is None:  # on_hook("PreToolUse", "Bash")
+            function, matcher = None, function
         # At once, and not when the decorator is applied: it might never be.
-        make_hook(event, len, matcher=matcher, timeout=timeout, on_failure=on_failure)
+        hook = make_hook(event, function or len, matcher, timeout, on_failure)
+        if function is not None:
+            self._registry.add_hook(hook)
+            return function
 
         def register(handler: Callable[[HookEvent], O]) -> Callable[[HookEvent], O]:
-            hook = make_hook(
-                event, handler, matcher=matcher, timeout=timeout, on_failure=on_failure
-            )
-            self._registry.add_hook(hook)
+            check_function(f"the hook for {event}", handler)
+            self._registry.add_hook(dataclasses.replace(hook, function=handler))
             return handler
 
         return register

@@ -2,28 +2,39 @@
 The keyword arguments of ``Client``, ``ask``, ``Pool`` and ``map``, for type checkers alone.
 
 They take the settings of :class:`Options` by name, and handlers; at run time these are checked,
-with advice, by ``options.py``. Here the names are told once more, so that an editor can offer
+with advice, by ``options/``. Here the names stand once more, so that an editor can offer
 them and a checker knows a misspelled one before the program runs. Nothing imports this module
 when a program runs, and a test compares it with Options.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from typing_extensions import TypedDict
 
-if TYPE_CHECKING:
-    from .blocks import ToolResult, ToolUse
-    from .events import Closed, HandlerError
-    from .messages import Message, RateLimit, Result, StreamEvent, System
-    from .options import PathLike
-    from .permissions import PermissionAnswer, PermissionRequest, Questions, QuestionsAnswer
-    from .pieces import Text, Thinking
-    from .system_messages import Init, Status
-    from .task_messages import Task
+from .options.keywords import SharedKeywords
 
-__all__ = ["AskKeywords", "BatchKeywords", "ClientKeywords", "Handlers", "OptionKeywords"]
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from .messages.base import Message, RateLimit, Result, StreamEvent, System
+    from .messages.blocks import ToolResult, ToolUse
+    from .messages.events import Closed, HandlerError
+    from .messages.stream_text import Text, Thinking
+    from .messages.system import Init, Status
+    from .messages.tasks import Task
+    from .permissions.request import PermissionAnswer, PermissionRequest, Questions, QuestionsAnswer
+
+__all__ = [
+    "AskKeywords",
+    "AskingKeywords",
+    "BatchKeywords",
+    "ClientKeywords",
+    "Handlers",
+    "MapKeywords",
+    "QuestionKeywords",
+]
 
 
 class Handlers(TypedDict, total=False):
@@ -48,97 +59,47 @@ class Handlers(TypedDict, total=False):
     on_close: Optional[Callable[[Closed], object]]
 
 
-class SharedKeywords(TypedDict, total=False):
-    """Every setting but those which ``map`` names itself."""
-
-    # What Claude is.
-    model: Optional[str]
-    fallback_model: Optional[str]
-    system_prompt: Union[str, Mapping[str, Any], None]
-    append_system_prompt: Optional[str]
-    thinking: Union[str, Mapping[str, Any], None]
-    max_thinking_tokens: Optional[int]
-    effort: Optional[str]
-    betas: Sequence[str]
-    agents: Optional[Mapping[str, Any]]
-    skills: Union[str, Sequence[str], None]
-    plugins: Sequence[Union[PathLike, Mapping[str, Any]]]
-    setting_sources: Optional[Sequence[str]]
-    settings: Union[PathLike, Mapping[str, Any], None]
-    sandbox: Optional[Mapping[str, Any]]
-
-    # What Claude may do.
-    permission_mode: Optional[str]
-    allowed_tools: Sequence[str]
-    disallowed_tools: Sequence[str]
-    builtin_tools: Union[str, Sequence[str], None]
-    tools: Sequence[Callable[..., Any]]
-    mcp_servers: Union[PathLike, Mapping[str, Any], None]
-    strict_mcp_config: bool
-    permissions: Optional[Callable[..., Any]]
-    permission_timeout: Optional[float]
-    hooks: Optional[Mapping[str, Any]]
-    add_dirs: Sequence[PathLike]
-
-    # How much it may take.
-    max_turns: Optional[int]
-    max_budget_usd: Optional[float]
-    task_budget: Union[int, Mapping[str, Any], None]
-
-    # Which conversation.
-    resume: Optional[str]
-    continue_conversation: bool
-    fork_session: bool
-    session_id: Optional[str]
-    resume_at: Optional[str]
-    resume_drops_turn: Optional[str]
-
-    # What is reported.
-    include_partial_messages: bool
-    include_hook_events: bool
-    forward_subagent_text: bool
-    enable_file_checkpointing: bool
-    returns_retries: int
-
-    # How the CLI runs.
-    cwd: Optional[PathLike]
-    env: Optional[Mapping[str, Optional[str]]]
-    cli: Union[PathLike, Sequence[str], None]
-    extra_args: Optional[Mapping[str, Union[str, int, float, None]]]
-    start_timeout: Optional[float]
-    control_timeout: Optional[float]
-    on_crash: str
-    retry_effects: bool
-
-    # This client.
-    name: Optional[str]
-    record: Optional[PathLike]
-    post: Union[str, Callable[..., Any], None]
-    raise_handler_errors: bool
-    transport: Any
-    dialect: str
-
-
-class OptionKeywords(SharedKeywords, total=False):
-    """Every setting of :class:`Options`."""
+class ClientKeywords(SharedKeywords, Handlers, total=False):
+    """What a client takes, but for ``returns``, which the type of its answers depends on."""
 
     budget_usd: Optional[float]
-    returns: Any
     retries: int
-
-
-class ClientKeywords(OptionKeywords, Handlers, total=False):
-    """What a client takes."""
 
 
 class BatchKeywords(SharedKeywords, Handlers, total=False):
     """What ``map`` passes on to its clients."""
 
 
-class AskKeywords(ClientKeywords, total=False):
-    """What ``ask`` takes: what a client takes, and its questions."""
+class MapKeywords(BatchKeywords, total=False):
+    """What ``map`` takes, but for what the type of its items depends on."""
+
+    prompt: Optional[str]
+    workers: int
+    executor: Optional[Executor]
+    budget_usd: Optional[float]
+    retries: int
+    timeout: Optional[float]
+    idle_timeout: Optional[float]
+    checkpoint: Any
+    ordered: bool
+    progress: bool
+
+
+class AskingKeywords(TypedDict, total=False):
+    """What belongs to a question alone."""
 
     attach: Any
+    data: Any
     timeout: Optional[float]
     idle_timeout: Optional[float]
     raise_on_error: bool
+
+
+class QuestionKeywords(AskingKeywords, total=False):
+    """What a question takes, but for ``returns``; None is the client's own."""
+
+    verbatim: Optional[bool]
+
+
+class AskKeywords(ClientKeywords, AskingKeywords, total=False):
+    """What ``ask`` takes: what a client takes, and its questions."""

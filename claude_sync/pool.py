@@ -6,7 +6,7 @@ Pool: several CLIs that are ready, for many conversations at the same time.
     pool.ask() -> [a client that is free] -> answer
 
 A pool gives each question, or each ``with pool.client()``, a conversation of its own. What
-starts, lends, tidies and replaces the clients is ``runtime/pooling.py``; this is what a
+starts, lends, tidies and replaces the clients is ``batches/pooling.py``; this is what a
 program sees of it.
 """
 
@@ -18,10 +18,25 @@ import weakref
 from collections import deque
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Deque,
+    Dict,
+    Generic,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Type,
+    overload,
+)
 
-from .answers import Answer, Turn
-from .client import Client, handlers_among, seconds
+from .batches.pooling import Keeper, Member
+from .client import HANDLERS, Client, handlers_among
+from .engine.launch.transport import Transport
+from .engine.turn import Turn
 from .errors import (
     AskTimeout,
     BudgetExceeded,
@@ -29,32 +44,35 @@ from .errors import (
     TurnInterrupted,
     UsageError,
 )
-from .options import Options, options_from
+from .messages.answer import Answer
+from .options import CONVERSATION, Options, SignatureWithOptions, names_of, options_from
 from .prompts import Prompt, may_be_command, read_once
 from .runtime.endings import has_effects
-from .runtime.pooling import Keeper, Member
-from .runtime.transport import Transport
 from .runtime.waiting import Deadline
+from .support.checks import check_keywords, check_seconds, check_timeout, suggests_arguments
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, TypeVar, Unpack
 
-    from .keywords import ClientKeywords
+    from .keywords import ClientKeywords, QuestionKeywords
+
+    # What the answers' data are.
+    D = TypeVar("D", default=Any)
+    T = TypeVar("T")
+else:
+    from typing import TypeVar
+
+    D = TypeVar("D")
 
 __all__ = ["Pool", "Question"]
 
 # So many questions does one process answer; then a new one takes its place.
 MOST_TURNS = 100
 
-# What makes no sense for conversations that all begin anew.
-NOT_FOR_POOLS = (
-    *("resume", "continue_conversation", "fork_session", "session_id"),
-    *("resume_at", "resume_drops_turn"),
-)
 NUMBERS = itertools.count(1)
 
 
-class Question(Future[Answer]):
+class Question(Future[Answer[D]], Generic[D]):
     """
     A question that a pool is going to answer; its result is the :class:`Answer`.
 
@@ -85,13 +103,21 @@ class Question(Future[Answer]):
             turn.cancel()
         return False
 
+    def result(self, timeout: Optional[float] = None) -> Answer[D]:
+        """Wait for the answer; raise what went wrong, or TimeoutError after *timeout* seconds."""
+        return super().result(check_timeout("timeout", timeout, zero=True))
+
+    def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
+        """Wait as :meth:`result` does; return the error instead of raising it."""
+        return super().exception(check_timeout("timeout", timeout, zero=True))
+
     def _runs_as(self, turn: Turn) -> None:
         self._turn = turn
         if self._was_cancelled:
             turn.cancel()
 
 
-class Pool:
+class Pool(Generic[D]):
     """
     Clients that are ready to answer, for many conversations at once::
 
@@ -110,9 +136,45 @@ class Pool:
         options: The settings of every client; and by name, handlers included.
         max_turns_per_client: After so many questions a CLI is replaced; None: never.
         overrides: Settings by name. ``budget_usd`` is that of the whole pool, clients that are
-            lent included.
+            lent included. Prompts of ``ask()`` and ``submit()`` are sent as they are;
+            ``verbatim=False`` has the CLI read ``@path`` and run ``/commands`` in them.
 
     """
+
+    __signature__ = SignatureWithOptions(HANDLERS)
+
+    @overload
+    def __init__(
+        self: Pool[T],
+        size: int = 4,
+        options: Optional[Options] = None,
+        *,
+        max_turns_per_client: Optional[int] = ...,
+        returns: Type[T],
+        **overrides: Unpack[ClientKeywords],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Pool[None],
+        size: int = 4,
+        options: None = None,
+        *,
+        max_turns_per_client: Optional[int] = ...,
+        returns: None = None,
+        **overrides: Unpack[ClientKeywords],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Pool[Any],
+        size: int = 4,
+        options: Optional[Options] = None,
+        *,
+        max_turns_per_client: Optional[int] = ...,
+        returns: Any = None,
+        **overrides: Unpack[ClientKeywords],
+    ) -> None: ...
 
     def __init__(
         self,
@@ -120,8 +182,10 @@ class Pool:
         options: Optional[Options] = None,
         *,
         max_turns_per_client: Optional[int] = MOST_TURNS,
-        **overrides: Unpack[ClientKeywords],
+        **overrides: Any,
     ) -> None:
+        own = ("size", "max_turns_per_client")
+        check_keywords("Pool()", overrides, own, names_of(Options))
         check_count("size", size)
         if max_turns_per_client is not None:
             check_count("max_turns_per_client", max_turns_per_client)
@@ -137,6 +201,8 @@ class Pool:
         prepare: Optional[Callable[[Client], None]] = None,
     ) -> None:
         handlers = handlers_among(overrides)
+        # Prompts of a pool are mostly made of data. Clients that are lent are as any other.
+        self._verbatim = overrides.get("verbatim", True)
         settings = options_from(options, overrides)
         refuse_conversations(settings)
         self._options = settings
@@ -152,7 +218,7 @@ class Pool:
 
     # Life.
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> Self:
         self._keeper.open()
         return self
 
@@ -170,23 +236,40 @@ class Pool:
         Running turns are interrupted, and whoever waits gets ClientClosed. In a handler this
         returns at once, and goes on in the background.
         """
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
-            raise UsageError(f"timeout is a number of seconds, not {timeout!r}.")
+        timeout = check_seconds("timeout", timeout, zero=True)
         self._finalizer.detach()
         self._keeper.close(min(timeout, 3600.0))
 
     # Asking.
 
+    @overload
+    def ask(
+        self, prompt: Prompt, *, returns: Type[T], **asking: Unpack[QuestionKeywords]
+    ) -> Answer[T]: ...
+
+    @overload
+    def ask(
+        self, prompt: Prompt, *, returns: None = None, **asking: Unpack[QuestionKeywords]
+    ) -> Answer[D]: ...
+
+    @overload
+    def ask(
+        self, prompt: Prompt, *, returns: Any, **asking: Unpack[QuestionKeywords]
+    ) -> Answer[Any]: ...
+
+    @suggests_arguments
     def ask(
         self,
         prompt: Prompt,
         *,
         attach: Any = (),
+        data: Any = (),
         timeout: Optional[float] = None,
         idle_timeout: Optional[float] = None,
         returns: Any = None,
         raise_on_error: bool = True,
-    ) -> Answer:
+        verbatim: Optional[bool] = None,
+    ) -> Answer[Any]:
         """
         Ask in a conversation of its own, and wait for the answer.
 
@@ -194,24 +277,42 @@ class Pool:
         free; a question that was not sent by then is withdrawn.
         """
         self._keeper.refuse_in_handler("pool.ask")
-        asking = question_settings(prompt, attach, idle_timeout, returns, raise_on_error)
-        return self._ask(asking, Deadline(seconds("timeout", timeout)), timeout)
+        asking = self._asking(prompt, attach, data, idle_timeout, returns, raise_on_error, verbatim)
+        return self._ask(asking, Deadline(check_timeout("timeout", timeout)), timeout)
 
+    @overload
+    def submit(
+        self, prompt: Prompt, *, returns: Type[T], **asking: Unpack[QuestionKeywords]
+    ) -> Question[T]: ...
+
+    @overload
+    def submit(
+        self, prompt: Prompt, *, returns: None = None, **asking: Unpack[QuestionKeywords]
+    ) -> Question[D]: ...
+
+    @overload
+    def submit(
+        self, prompt: Prompt, *, returns: Any, **asking: Unpack[QuestionKeywords]
+    ) -> Question[Any]: ...
+
+    @suggests_arguments
     def submit(
         self,
         prompt: Prompt,
         *,
         attach: Any = (),
+        data: Any = (),
         timeout: Optional[float] = None,
         idle_timeout: Optional[float] = None,
         returns: Any = None,
         raise_on_error: bool = True,
-    ) -> Question:
+        verbatim: Optional[bool] = None,
+    ) -> Question[Any]:
         """Ask without waiting; as :meth:`ask` otherwise. ``.result()`` is the answer."""
         self._keeper.check()
-        asking = question_settings(prompt, attach, idle_timeout, returns, raise_on_error)
-        deadline = Deadline(seconds("timeout", timeout))
-        question = Question(prompt)
+        asking = self._asking(prompt, attach, data, idle_timeout, returns, raise_on_error, verbatim)
+        deadline = Deadline(check_timeout("timeout", timeout))
+        question: Question[Any] = Question(prompt)
 
         def answer() -> None:
             if not question.set_running_or_notify_cancel():
@@ -230,7 +331,7 @@ class Pool:
         return question
 
     @contextmanager
-    def client(self, timeout: Optional[float] = None) -> Iterator[Client]:
+    def client(self, timeout: Optional[float] = None) -> Iterator[Client[D]]:
         """
         A client for one conversation, yours until the end of the block.
 
@@ -239,7 +340,7 @@ class Pool:
         """
         self._keeper.refuse_in_handler("pool.client")
         self._check_budget()
-        member = self._take(Deadline(seconds("timeout", timeout)), timeout)
+        member = self._take(Deadline(check_timeout("timeout", timeout)), timeout)
         try:
             yield member.client
         finally:
@@ -273,6 +374,27 @@ class Pool:
         return f"<Pool {self.state} size={self._size} ready={ready} lent={lent}>"
 
     # How.
+
+    def _asking(
+        self,
+        prompt: Any,
+        attach: Any,
+        data: Any,
+        idle_timeout: Optional[float],
+        returns: Any,
+        raise_on_error: bool,
+        verbatim: Optional[bool],
+    ) -> Dict[str, Any]:
+        """What a client is asked with; checked, and read, before a client is waited for."""
+        prompt, attach = read_once(prompt, attach, data)
+        return {
+            "prompt": prompt,
+            "attach": attach,
+            "idle_timeout": check_timeout("idle_timeout", idle_timeout),
+            "returns": returns,
+            "raise_on_error": raise_on_error,
+            "verbatim": self._verbatim if verbatim is None else verbatim,
+        }
 
     def _answer_queued(self) -> None:
         """On a thread of the pool: answer what was submitted, until nothing is left."""
@@ -325,7 +447,7 @@ class Pool:
                 if timeout is None or error.idle:
                     raise
                 # In terms of what the caller has said.
-                raise AskTimeout(timeout, error.sent, error.answer) from None
+                raise AskTimeout(timeout, error.sent, error.answer, what=error.what) from None
             except KeyboardInterrupt:
                 turn.cancel()
                 raise
@@ -336,7 +458,7 @@ class Pool:
         member = self._keeper.take(deadline)
         if member is None:
             assert timeout is not None
-            raise AskTimeout(timeout, sent=False)
+            raise AskTimeout(timeout, sent=False, what="no client of the pool was ready")
         try:
             self._check_budget()  # others have spent something while this one waited
         except BudgetExceeded:
@@ -347,7 +469,7 @@ class Pool:
     def _check_budget(self) -> None:
         if self._budget is not None and self.cost_usd >= self._budget:
             raise BudgetExceeded(
-                f"the pool has cost {self.cost_usd:.4f} USD, and budget_usd={self._budget:g}"
+                f"the pool has cost {self.cost_usd:.4f} USD of its budget of {self._budget:g}"
             )
 
 
@@ -358,7 +480,8 @@ def can_be_used_again(turn: Turn, error: Optional[BaseException] = None) -> bool
     A tool may have left something behind; and a command, as ``/model``, holds for whoever
     comes next: the prompts of a batch may be anybody's.
     """
-    if has_effects(turn) or may_be_command(turn.prompt) or isinstance(error, TurnInterrupted):
+    is_command = not turn._is_verbatim and may_be_command(turn.prompt)
+    if has_effects(turn) or is_command or isinstance(error, TurnInterrupted):
         return False
     return error is None or isinstance(error, TurnError)
 
@@ -381,24 +504,9 @@ def maker(
     return make
 
 
-def question_settings(
-    prompt: Any, attach: Any, idle_timeout: Optional[float], returns: Any, raise_on_error: bool
-) -> Dict[str, Any]:
-    """What a client is asked with; checked, and read, before a client is waited for."""
-    prompt, attach = read_once(prompt, attach)
-    seconds("idle_timeout", idle_timeout)
-    return {
-        "prompt": prompt,
-        "attach": attach,
-        "idle_timeout": idle_timeout,
-        "returns": returns,
-        "raise_on_error": raise_on_error,
-    }
-
-
 def refuse_conversations(options: Options) -> None:
     """Every conversation of a pool begins anew, and every client is a process of its own."""
-    for name in NOT_FOR_POOLS:
+    for name in CONVERSATION:  # each of its conversations begins anew
         if getattr(options, name):
             raise UsageError(
                 f"{name}= is for one conversation, and a pool begins a new one for each question. "

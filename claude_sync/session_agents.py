@@ -18,7 +18,7 @@ from typing import Dict, Iterator, List, Optional
 
 from .errors import UsageError
 from .log import logger
-from .messages import Message
+from .messages.base import Message
 from .protocol.codec import decode
 from .session_files import agent_files
 from .session_info import prompt_of
@@ -89,7 +89,7 @@ def agents_beside(path: Path) -> List[Agent]:
             # Each file is a tree of its own, all of which is said to the side.
             lines = main_lines([{**line, "isSidechain": False} for line in tree_lines(file)])
         except UsageError as exc:
-            logger.warning("! %s", exc)
+            logger.warning("%s", exc)
             continue
         lines = [{**line, "isSidechain": True} for line in spoken(lines)]
         notes = notes_beside(file)

@@ -55,18 +55,22 @@ class SessionNotFound(UsageError, LookupError):
 
     """
 
+    _advice = (
+        "list_sessions() has those that exist. They belong to the folder they were held in "
+        "(cwd=...), and to the CLI's own folder: CLAUDE_CONFIG_DIR, or config_dir=..."
+    )
+    _user_message = "This conversation no longer exists."
+
     def __init__(self, session_id: str, searched: Sequence[str]) -> None:
-        super().__init__(session_id, tuple(searched))
+        super().__init__(session_id, tuple(searched), option="session_id", value=session_id)
         self.session_id = session_id
         self.searched = tuple(searched)
 
-    def __str__(self) -> str:
-        places = "\n".join("  - " + place for place in self.searched)
-        return (
-            f"there is no saved session {self.session_id}. Looked at:\n{places}\n"
-            "See list_sessions() for those there are. They belong to the folder they were held "
-            "in (cwd=...), and to the CLI's own folder: CLAUDE_CONFIG_DIR, or config_dir=..."
-        )
+    @property
+    def problem(self) -> str:
+        """Which session is missing, and the folders looked at."""
+        places = "\n".join(f"  - {place}" for place in self.searched)
+        return f"there is no saved session {self.session_id}. Looked at:\n{places}"
 
 
 # Places.
@@ -141,7 +145,7 @@ def entries_of(folder: Union[str, Path]) -> List[os.DirEntry[str]]:
     except FileNotFoundError:
         return []
     except OSError as exc:
-        logger.warning("! %s cannot be looked into and is left out: %s", folder, exc)
+        logger.warning("%s cannot be looked into and is left out: %s", folder, exc)
         return []
 
 
@@ -236,7 +240,7 @@ def session_of(path: Path) -> Optional[str]:
             lines: Iterator[Dict[str, object]] = itertools.islice(opening_lines(file), 5)
             return next(filter(None, (text_at(line, "sessionId") for line in lines)), None)
     except OSError as exc:
-        logger.warning("! %s cannot be read and is left out: %s", path, exc)
+        logger.warning("%s cannot be read and is left out: %s", path, exc)
         return None
 
 

@@ -105,13 +105,13 @@ class SessionInfo:
 
         Reads the file, the first time. 0 if it cannot be read any more.
         """
-        from .messages import Assistant, User
+        from .messages.base import Assistant, User
         from .session_reading import read_conversation
 
         try:
             messages = read_conversation(self.path)
         except UsageError as exc:
-            logger.warning("! %s", exc)
+            logger.warning("%s", exc)
             return 0
         return sum(isinstance(message, (Assistant, User)) for message in messages)
 
@@ -217,7 +217,7 @@ class Listing:
         except FileNotFoundError:
             return None  # it was deleted while we looked
         except OSError as exc:
-            logger.warning("! %s cannot be read and is not listed: %s", entry.path, exc)
+            logger.warning("%s cannot be read and is not listed: %s", entry.path, exc)
             return None
 
     def _read(self, entry: os.DirEntry[str]) -> Optional[SessionInfo]:

@@ -89,7 +89,7 @@ def read_lines(path: Path, containing: bytes = b"") -> Iterator[Line]:
             "Check that it exists and that this user may read it."
         ) from exc
     if damaged:
-        logger.warning("! %s: %d damaged lines were left out", path, damaged)
+        logger.warning("%s: %d damaged lines were left out", path, damaged)
 
 
 def text_at(line: Mapping[str, Any], key: str) -> Optional[str]:

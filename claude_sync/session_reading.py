@@ -21,8 +21,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Set
 
-from .messages import Message
-from .protocol.parsing import parse
+from .messages.base import Message
+from .messages.parsing import parse
 from .session_lines import Line, read_lines, text_at
 
 # Part of the tree, but not of what was said: reminders to the model, signs of progress.

@@ -43,7 +43,7 @@ def move_to_trash(path: Path) -> Path:
         try:
             move(each, folder / each.relative_to(config), path.stem)
         except UsageError as exc:
-            logger.warning("! %s", exc)
+            logger.warning("%s", exc)
     return folder
 
 
@@ -96,7 +96,7 @@ def delete_for_good(path: Path) -> None:
             else:
                 each.unlink()
         except OSError as exc:
-            logger.warning("! %s of a deleted session cannot be deleted: %s", each, exc)
+            logger.warning("%s of a deleted session cannot be deleted: %s", each, exc)
 
 
 def restore(folder: Path) -> Path:
@@ -108,7 +108,7 @@ def restore(folder: Path) -> Path:
     main = conversation_in(folder)
     if folder.parent.name != TRASH or main is None:
         raise UsageError(
-            f"{folder} holds no deleted session. Pass what delete_session() returned, a folder "
+            f"{folder} holds no deleted session. Pass the place that the deletion named, a folder "
             f"in {TRASH} of the CLI's own folder."
         )
     config = folder.parent.parent

@@ -41,7 +41,7 @@ from .session_info import Listing, SessionInfo, title_file
 from .session_lines import whole_letters
 
 if TYPE_CHECKING:
-    from .messages import Message
+    from .messages.base import Message
     from .session_files import PathLike, Session
 
 __all__ = [
@@ -186,7 +186,7 @@ def rename_session(
         write_copy(title_file(path), encode({"customTitle": title}))
     except OSError as exc:
         logger.warning(
-            "! the title of session %s is written, but not its copy %s: %s",
+            "the title of session %s is written, but not its copy %s: %s",
             path.stem,
             title_file(path),
             exc,

@@ -19,7 +19,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Iterable, List, Sequence, Tuple, Union
 
 from .errors import UsageError
-from .terminal import visible
+from .support.text import visible
 from .timeline_spans import Span, covered, spans_of
 
 if TYPE_CHECKING:

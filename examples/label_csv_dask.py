@@ -1,7 +1,7 @@
 """
 As ``label_csv.py``, on the workers of a Dask cluster; here, on two processes of this machine.
 
-Each worker needs the CLI, and an account. Needs ``pip install 'claude-sync[dask]'``.
+Each worker needs the CLI, and an account. Needs ``pip install 'dask[distributed]'``.
 
     python examples/label_csv_dask.py            asks Claude
     python examples/label_csv_dask.py --offline  asks the built-in stand-in, which makes it up
@@ -30,7 +30,7 @@ def main():
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        print("this example needs Dask: pip install 'claude-sync[dask]'")
+        print("this example needs Dask: pip install 'dask[distributed]'")
         return
     # Or Client("tcp://scheduler:8786"), for a cluster that is there already.
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)

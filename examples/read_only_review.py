@@ -8,7 +8,7 @@ A reviewer that can read everything below this folder and change nothing.
 import sys
 
 import claude_sync
-from claude_sync import policies
+from claude_sync.permissions import policies
 from claude_sync.testing import StandIn
 
 OFFLINE = "--offline" in sys.argv

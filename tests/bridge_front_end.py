@@ -15,12 +15,11 @@ import threading
 import time
 
 import jsonschema
+from patience import PATIENCE
 
 from claude_sync.bridge.schema import schema
 from claude_sync.bridge.server import serve
 
-# Longer than anything takes on a loaded machine; only failures ever wait for it.
-PATIENCE = 60.0
 SCHEMA = schema()
 
 

@@ -12,12 +12,13 @@ import itertools
 import os
 import threading
 
+from patience import PATIENCE
+
 import claude_sync.bridge.backend
 import claude_sync.bridge.sessions
 from claude_sync import Client, Transport
 from claude_sync.bridge import Bridge, serve
 
-PATIENCE = 30.0
 NUMBERS = itertools.count(1)
 
 

@@ -18,9 +18,8 @@ import threading
 import time
 
 from kernels import kernel_environment
+from patience import PATIENCE
 
-# Only failures ever wait as long as this.
-PATIENCE = 60.0
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = [
     "--headless",

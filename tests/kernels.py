@@ -10,32 +10,17 @@ import subprocess
 import sys
 
 import pytest
-
-PATIENCE = 60
+from patience import PATIENCE
 
 # A kernel warns that it talks without encryption; on 127.0.0.1 that is nobody's business.
 QUIET = ["--IPKernelApp.log_level=ERROR"]
 
 
 def needed(*modules):
-    """Skip the test where these are not installed; where ``CI`` is ``true`` they must be."""
-    missing = [name for name in modules if importlib.util.find_spec(name) is None]
-    if not missing:
-        return
-    reason = f"not installed: {', '.join(missing)}"
-    # Older Pythons get older packages, or none; the versions that matter are tried on this one.
-    if os.environ.get("CI") == "true" and sys.version_info[:2] == (3, 11):
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-def process_is_gone(pid):
-    """Whether no process of that id runs; one that waits to be reaped does not."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
+    """Skip the test where one of these is not installed."""
+    for name in modules:
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"needs {name}")
 
 
 def kernel_environment(folder):

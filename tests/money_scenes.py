@@ -18,10 +18,11 @@ import threading
 import time
 from typing import Optional
 
+from patience import PATIENCE
+
 from claude_sync import CliExited
 from claude_sync.testing.model import Reply, text, tool_use
 
-PATIENCE = 60.0
 COUNTS = (
     "input_tokens",
     "output_tokens",
@@ -31,21 +32,16 @@ COUNTS = (
 MODEL_COUNTS = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
 
 # Dollars for a million tokens of each count. The scene "prices" measures them anew.
-SONNET = (3.0, 15.0, 0.3, 3.75)
 PRICES = {
-    "claude-sonnet-4-20250514": SONNET,
-    "claude-sonnet-4-5-20250929": SONNET,
-    "claude-3-5-haiku-20241022": (0.8, 4.0, 0.08, 1.0),
+    "claude-sonnet-4-5-20250929": (3.0, 15.0, 0.3, 3.75),
     "claude-haiku-4-5-20251001": (1.0, 5.0, 0.1, 1.25),
     "claude-opus-5-5": (4.0, 20.0, 0.2, 5.0),
 }
-# This one forgets what a request read, in its costs and in its totals by model.
-READS_FOR_NOTHING = "2.0.30"
 # These count a reply that was interrupted as far as it came, but not in the usage of its turn.
 # Those before count nothing of it: from 2.1.326 on.
 COUNT_INTERRUPTED = ("bundled",)
-# They do not know /clear.
-OLD = ("1.0.128", "2.0.30", "2.1.29")
+# It does not know /clear.
+OLD = "2.1.29"
 
 
 @dataclasses.dataclass
@@ -72,10 +68,7 @@ class Line:
 
     def counts(self, version):
         """Whether that CLI counts it."""
-        if self.came is not None and version in COUNT_INTERRUPTED:
-            return True
-        # What a command did is asked of a helper; one CLI does not count that.
-        return self.counted and not (version == READS_FOR_NOTHING and self.what == "Command")
+        return self.counted or (self.came is not None and version in COUNT_INTERRUPTED)
 
     def paid_usage(self):
         """What is paid for it, where it counts."""
@@ -325,7 +318,7 @@ def fork(stage):
 
 
 def clear(stage):
-    """The totals of new CLIs begin at zero; old ones do not know the command."""
+    """The totals of new CLIs begin at zero; an old one does not know the command."""
     with stage.client() as client:
         for prompt in ("one", "/clear", "two", "three"):
             stage.ask(client, prompt)
@@ -369,12 +362,8 @@ def parts_of(version, line):
     """The price of a reply, count by count."""
     if not line.counts(version):
         return (0.0,)
-    parts = [
-        line.paid_usage()[name] * amount / 1e6
-        for name, amount in zip(COUNTS, PRICES[line.model])
-        if version != READS_FOR_NOTHING or name == "output_tokens"
-    ]
-    return tuple(parts)
+    amounts = zip(COUNTS, PRICES[line.model])
+    return tuple(line.paid_usage()[name] * amount / 1e6 for name, amount in amounts)
 
 
 def tokens(lines):
@@ -392,8 +381,6 @@ def by_model(version, lines):
     told = {}
     for model, mine in found.items():
         counts = [sum(line.paid_usage()[name] for line in mine) for name in COUNTS]
-        if version == READS_FOR_NOTHING:
-            counts = [0, counts[1], 0, 0]
         if any(counts):
             told[model] = (*counts, price(version, mine))
     return told
@@ -408,8 +395,7 @@ def check(stage):
         where = f"{stage.version}, {note.label}"
         assert_close(note.cost_usd, price(stage.version, paid), where)
         assert counts_of(note.usage) == tokens(paid), where
-        if stage.version not in HIDES_MODELS or note.label != "/compact":
-            assert_models(stage.version, note.model_usage, paid, where)
+        assert_models(stage.version, note.model_usage, paid, where)
         assert note.context_tokens == known, where
         if note.answer is not None:
             check_answer(stage.version, note, where)
@@ -425,22 +411,14 @@ def check_answer(version, note, where):
     groups = answer.usage.get("cache_creation", {})
     cached = groups.get("ephemeral_5m_input_tokens", 0)
     assert cached == answer.usage.cache_creation_input_tokens, where
-    if version in HIDES_MODELS and note.label in ("/compact", "after it"):
-        assert answer.model_usage == {}, where
-    else:
-        assert_models(version, answer.model_usage, lines, where)
+    assert_models(version, answer.model_usage, lines, where)
     said = heard(version, note)
     assert answer.context_tokens == (context(said[-1]) if said else None), where
 
 
-# Their slash commands tell no totals by model: what compacting cost cannot be told from what
-# the next turn did.
-HIDES_MODELS = ("1.0.128", "2.0.30")
-
-
 def context_after(version, note, before):
     """What is known of the context: until another reply, the same as before."""
-    if note.label == "/compact" or (note.label == "/clear" and version not in OLD):
+    if note.label == "/compact" or (note.label == "/clear" and version != OLD):
         return None
     said = heard(version, note)
     return context(said[-1]) if said else before
@@ -448,8 +426,8 @@ def context_after(version, note, before):
 
 def heard(version, note):
     """The replies of the main conversation that the CLI told of."""
-    # Old ones keep a reply to themselves that was cut short; so does one that was killed.
-    is_told = version not in OLD and note.answer is not None
+    # An old one keeps a reply to itself that was cut short; so does one that was killed.
+    is_told = version != OLD and note.answer is not None
     return [line for line in note.lines if line.who == "main" and (line.counted or is_told)]
 
 

@@ -18,6 +18,8 @@ class StandInRequest:
         self.raw_input = copy.deepcopy(self.input)
         self.cwd = cwd
         self.suggestions = ()
+        self.tool_use_id = None
+        self.raw = {"input": self.raw_input}
         self.blocked_path = self.reason = self.title = self.description = self.agent_id = None
         self.cancelled = threading.Event()
         self.text = preview

@@ -7,19 +7,13 @@ import threading
 import time
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import AgentUsage, Answer, Client, ModelUsage, Usage
-from claude_sync.testing import ScriptedCli, builders
+from claude_sync.testing import builders
 
-PATIENCE = 30
 # The running totals of two tries: dollars, tokens.
 COSTS = ((0.5, 10), (1.5, 20))
-
-
-@pytest.fixture
-def cli():
-    """A CLI in memory that the test drives."""
-    return ScriptedCli(patience=PATIENCE)
 
 
 @pytest.fixture

@@ -10,37 +10,18 @@ from concurrent.futures import (
     FIRST_COMPLETED,
     CancelledError,
     Future,
-    ThreadPoolExecutor,
     as_completed,
     wait,
 )
 
 import pytest
+from patience import PATIENCE
 
 import claude_sync
-from claude_sync import Answer, AskTimeout, Client, Text, Turn, TurnInterrupted, UsageError
-from claude_sync.testing import ScriptedCli, builders
+from claude_sync import Answer, AskTimeout, Overloaded, Text, Turn, TurnInterrupted, UsageError
+from claude_sync.testing import builders
 
-PATIENCE = 10
-
-
-@pytest.fixture
-def cli():
-    """A CLI in memory; what the client sent must all have been expected."""
-    cli = ScriptedCli()
-    yield cli
-    cli.assert_done()
-
-
-@pytest.fixture
-def client(cli):
-    """A client of it that is ready."""
-    with Client(transport=cli) as client:
-        with ThreadPoolExecutor(1) as pool:
-            starting = pool.submit(client.start)
-            cli.accept()
-            starting.result(PATIENCE)
-        yield client
+pytestmark = pytest.mark.usefixtures("all_was_expected")
 
 
 def answered(client, cli, *messages, **result):
@@ -85,12 +66,42 @@ def test_an_answer_knows_what_the_cli_reported(client, cli):
     assert answer.cost_usd == answer.total_cost_usd == 0.25
     assert (answer.duration_ms, answer.num_turns, answer.stop_reason) == (1234, 3, "end_turn")
     assert answer.model_usage == {"opus": {"costUSD": 0.25}}
-    assert answer.permission_denials == ({"tool_name": "Bash"},)
+    assert answer.permission_denials[0].tool_name == "Bash"
+    assert (answer.stopped_by, answer.time_to_first_token_ms) == (None, None)
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (10, 5)
     assert answer.session_id == cli.session_id
     assert answer.result.result == "done"
     assert answer.is_error is False
     assert answer.data is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"terminal_reason": "completed"}, None),
+        ({"terminal_reason": "max_turns", "subtype": "error_max_turns"}, "max_turns"),
+        ({"subtype": "error_max_turns"}, "error_max_turns"),
+        ({}, None),
+    ],
+)
+def test_an_answer_knows_what_stopped_it(client, cli, fields, reason):
+    """By the CLI's name for it."""
+    turn = client.submit("hi", raise_on_error=False)
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    cli.end_turn(user, ttft_ms=7.5, **fields)
+    answer = turn.result(PATIENCE)
+    assert answer.stopped_by == reason
+    assert answer.time_to_first_token_ms == 7.5
+
+
+def test_a_result_has_the_cost_of_its_turn(client, cli):
+    """For handlers and in the answer, though the CLI reports the total of the process."""
+    heard = []
+    client.on_result(lambda result: heard.append(result.cost_usd))
+    answers = [answered(client, cli, total_cost_usd=total) for total in (1.0, 1.25)]
+    assert heard == [answer.result.cost_usd for answer in answers] == [1.0, 0.25]
+    assert answered(client, cli, total_cost_usd=1.5).messages[-1].cost_usd == 0.25
 
 
 def test_an_answer_has_the_messages_of_its_turn(client, cli):
@@ -484,3 +495,57 @@ def test_the_text_so_far_can_be_had_any_time(client, cli):
     cli.end_turn(user, "Hello")
     turn.result(PATIENCE)
     assert turn.text == "Hello"
+
+
+def test_answers_and_turns_are_generic():
+    """Type checkers read Answer[City]; at run time it is the same class, and pickles."""
+    answer = Answer[int]("4")
+    answer.data = 4
+    copied = pickle.loads(pickle.dumps(answer))
+    assert (copied, copied.data) == ("4", 4)
+    assert issubclass(Turn[int].__origin__, Future)
+
+
+def test_a_turn_shows_its_question_its_state_and_its_cost(client, cli):
+    """Its repr is one short line, whatever the question was."""
+    first, second = client.submit("one" * 100), client.submit("two")
+    user = cli.expect("user")
+    assert repr(first).startswith("<Turn 'oneone")
+    assert repr(first).endswith(" running>")
+    assert len(repr(first)) < 120
+    assert repr(second) == "<Turn 'two' waiting>"
+    assert second.cancel()
+    assert repr(second) == "<Turn 'two' withdrawn>"
+    cli.begin_turn(user)
+    cli.end_turn(user, total_cost_usd=0.25)
+    first.result(PATIENCE)
+    assert repr(first).endswith(" answered, $0.2500>")
+
+
+def test_a_blank_line_stands_between_the_messages_of_a_turn(client, cli):
+    """What Claude said before a tool and after it are two paragraphs."""
+    turn = client.submit("hi")
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    cli.say(builders.assistant([builders.text("I look.")], "one"))
+    cli.say(builders.assistant([builders.text("Two files.")], "two"))
+    cli.end_turn(user, "Two files.")
+    assert turn.result(PATIENCE) == "Two files."
+    assert turn.text == "I look.\n\nTwo files."
+
+
+def test_what_the_cli_says_about_a_failure_is_not_claudes_text(client, cli):
+    """It is in the error, and in on_message."""
+    heard, messages = [], []
+    client.on_text(heard.append)
+    client.on_message(messages.append)
+    turn = client.submit("hi")
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    failure = builders.assistant([builders.text("API Error: 529")], model="<synthetic>")
+    cli.say({**failure, "error": "overloaded"})
+    cli.end_turn(user, "API Error: 529", is_error=True)
+    with pytest.raises(Overloaded, match="529"):
+        turn.result(PATIENCE)
+    assert (heard, turn.text) == ([], "")
+    assert "API Error: 529" in [getattr(message, "text", None) for message in messages]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import claude_sync
 
 HOME = Path(claude_sync.__file__).parent
-FILES = sorted(HOME.rglob("*.py"))
 
 # Bytes in, events out: what the protocol must do without.
 NOT_IN_THE_PROTOCOL = {
@@ -19,132 +17,119 @@ NOT_IN_THE_PROTOCOL = {
     *("time", "datetime", "sched", "random", "secrets", "uuid"),
     *("os", "io", "pathlib", "tempfile", "shutil", "logging", "sys"),
 }
-LONGEST_FILE = 450
-# One tree that is read as a whole is one file.
-LONGER_FILES = {"errors.py": 500}
+WITH_EVENT_LOOPS = {"asyncio", "anyio", "trio", "mcp", "claude_agent_sdk"}
+MAKERS_OF_THREADS = ("Thread", "start_new_thread", "ThreadPoolExecutor", "ThreadingHTTPServer")
 
 
-def relative(path):
-    """A file's name inside the package."""
-    return path.relative_to(HOME).as_posix()
+@cache
+def trees():
+    """The syntax tree of each file of the package, by its name there; each is read once."""
+    return {
+        path.relative_to(HOME).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(HOME.rglob("*.py"))
+    }
 
 
-def tree_of(path):
-    """Its syntax tree."""
-    return ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def nodes(name):
+    """All nodes of a file."""
+    return list(ast.walk(trees()[name]))
 
 
-def imports_of(path):
+def files_outside(*folders):
+    """The names of files that are in none of some folders."""
+    return [name for name in trees() if name.split("/")[0] not in folders]
+
+
+def imports_of(name):
     """Names of the top-level modules that a file imports, anywhere in it."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes(name):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield (node.module or "").split(".")[0]
 
 
-def package_imports_of(path):
-    """Names of modules of this package that a file imports when it is loaded."""
-    package = path.relative_to(HOME).parent.parts
-    for node in tree_of(path).body:
+def folders_loaded_by(name):
+    """Names of folders and modules of this package from which a file imports as it is loaded."""
+    package = name.split("/")[:-1]
+    for node in trees()[name].body:
         if isinstance(node, ast.ImportFrom) and node.level:
             base = package[: len(package) - node.level + 1]
-            yield ".".join([*base, *([node.module] if node.module else [])])
+            inner = [node.module] if node.module else [alias.name for alias in node.names]
+            yield from (base[:1] or [path.split(".")[0] for path in inner])
 
 
-def starts_threads(path):
+def name_of(node):
+    """The last name of an expression: Thread, of Thread and of threading.Thread."""
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
+def calls_in(name):
+    """The calls of a file: the name of what is called, and the line."""
+    return [(name_of(node.func), node.lineno) for node in nodes(name) if isinstance(node, ast.Call)]
+
+
+def thread_makers_in(name):
     """The lines of a file that make a thread, or a class of threads."""
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Call):
-            named = node.func
-        elif isinstance(node, ast.ClassDef):
-            for base in node.bases:
-                if getattr(base, "attr", getattr(base, "id", "")) == "Thread":
-                    yield node.lineno
-            continue
-        else:
-            continue
-        name = getattr(named, "attr", getattr(named, "id", ""))
-        if name in ("Thread", "start_new_thread", "ThreadPoolExecutor", "ThreadingHTTPServer"):
-            yield node.lineno
+    made = [line for called, line in calls_in(name) if called in MAKERS_OF_THREADS]
+    classes = [node for node in nodes(name) if isinstance(node, ast.ClassDef)]
+    return made + [
+        node.lineno for node in classes if "Thread" in [name_of(base) for base in node.bases]
+    ]
 
 
 def test_there_is_something_to_check():
     """The files are found, those of every folder."""
-    names = {relative(path) for path in FILES}
-    assert {"client.py", "protocol/turns.py", "runtime/engine.py", "testing/scripted.py"} <= names
+    expected = {"client.py", "protocol/exchange.py", "runtime/engine.py", "testing/scripted.py"}
+    assert expected <= set(trees())
 
 
-@pytest.mark.parametrize("path", sorted((HOME / "protocol").rglob("*.py")), ids=relative)
-def test_the_protocol_does_no_io(path):
+def test_the_protocol_does_no_io():
     """No thread, no file, no clock in protocol/, and nothing of runtime/ or testing/."""
-    assert not set(imports_of(path)) & NOT_IN_THE_PROTOCOL
-    assert not {name.split(".")[0] for name in package_imports_of(path)} & {"runtime", "testing"}
+    files = [name for name in trees() if name.startswith("protocol/")]
+    assert files
+    wrong = {name: set(imports_of(name)) & NOT_IN_THE_PROTOCOL for name in files}
+    assert not {name: found for name, found in wrong.items() if found}
+    assert not [name for name in files if {"runtime", "testing"} & set(folders_loaded_by(name))]
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_only_the_runtime_starts_threads(path):
+def test_only_the_runtime_starts_threads():
     """Every thread of the library is started in runtime/; the testing kit has its own."""
-    if relative(path).split("/")[0] not in ("runtime", "testing"):
-        assert not list(starts_threads(path))
+    found = {name: lines for name in trees() if (lines := thread_makers_in(name))}
+    assert not [name for name in found if name in files_outside("runtime", "testing")]
+    # The search finds threads.
+    assert {"runtime/reader.py", "runtime/timers.py", "runtime/responders.py"} <= set(found)
 
 
-def test_the_check_for_threads_finds_threads():
-    """The rule above is able to fail."""
-    found = {relative(path) for path in FILES if list(starts_threads(path))}
-    assert {"runtime/reader.py", "runtime/timers.py", "runtime/responders.py"} <= found
-
-
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_no_event_loop_anywhere(path):
+def test_no_event_loop_anywhere():
     """The library is synchronous: no asyncio, no async functions."""
-    forbidden = {"asyncio", "anyio", "trio", "mcp", "claude_agent_sdk"}
-    assert not set(imports_of(path)) & forbidden
     kinds = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)
-    assert not [node for node in ast.walk(tree_of(path)) if isinstance(node, kinds)]
+    assert not {name for name in trees() if set(imports_of(name)) & WITH_EVENT_LOOPS}
+    assert not {name for name in trees() if any(isinstance(node, kinds) for node in nodes(name))}
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_files_can_be_read_in_one_sitting(path):
-    """No file is longer than can be read at once."""
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= LONGER_FILES.get(relative(path), LONGEST_FILE)
-
-
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_every_module_says_what_it_is_for(path):
+def test_every_module_says_what_it_is_for():
     """Each module has a docstring that begins with a sentence."""
-    docstring = ast.get_docstring(tree_of(path))
-    assert docstring
-    assert docstring[0].isupper() or docstring[0] in "`\"'"
+    begins = {name: (ast.get_docstring(tree) or " ")[0] for name, tree in trees().items()}
+    assert not [name for name, sign in begins.items() if not (sign.isupper() or sign in "`\"'")]
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_nothing_sleeps(path):
+def test_nothing_sleeps():
     """Threads are woken, not polled; the testing kit may let time pass on purpose."""
-    calls = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
-    sleeping = [node.lineno for node in calls if getattr(node.func, "attr", "") == "sleep"]
-    if relative(path).split("/")[0] != "testing":
-        assert not sleeping
+    found = {name for name in trees() if "sleep" in dict(calls_in(name))}
+    assert not found & set(files_outside("testing"))
+    assert found  # the search finds calls
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_nothing_is_printed(path):
-    """A library logs; only its command line prints."""
-    if relative(path) in ("cli.py", "doctor.py", "__main__.py") or "testing" in path.parts:
-        return
-    names = [
-        node.func.id
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    ]
-    assert "print" not in names
+def test_nothing_is_printed():
+    """A library logs; its command line writes to the stream that it was given."""
+    found = {name for name in trees() if "print" in dict(calls_in(name))}
+    assert found == {"testing/drift/__main__.py"}  # a command of its own
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_the_library_does_not_need_its_testing_kit(path):
+def test_the_library_does_not_need_its_testing_kit():
     """Only the command line's offline mode uses the testing kit, and only when asked."""
-    if relative(path).split("/")[0] == "testing":
-        return
-    loaded = [name for name in package_imports_of(path) if name.split(".")[0] == "testing"]
-    assert not loaded
+    found = {name for name in trees() if "testing" in folders_loaded_by(name)}
+    assert not found & set(files_outside("testing"))
+    assert found  # the search finds imports

@@ -6,17 +6,24 @@ import base64
 import codecs
 import io
 import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
-from image_samples import KINDS, PDF, PNG, png, sample
+from image_samples import KINDS, PDF, PNG, png, sample, saved
 from PIL import Image as Pillow
+from PIL import ImageOps
+from tables import each
 
-from claude_sync import attachments
-from claude_sync.attachments import attached_blocks
-from claude_sync.blocks import DocumentBlock, ImageBlock, ToolResult
-from claude_sync.errors import UsageError
-from claude_sync.images import Image
+import claude_sync
+from claude_sync import DocumentBlock, Image, ImageBlock, ToolResult, UsageError
+from claude_sync.prompts import attachments, user_message
+from claude_sync.support import files
+from claude_sync.support.images import LARGEST_IMAGE
 
 ADDRESS = "https://example.org/a.png"
 
@@ -28,124 +35,69 @@ def letters(data):
 
 def image_block(data, kind="image/png"):
     """As an image goes over the wire."""
-    return {
-        "type": "image",
-        "source": {"type": "base64", "media_type": kind, "data": letters(data)},
-    }
+    source = {"type": "base64", "media_type": kind, "data": letters(data)}
+    return {"type": "image", "source": source}
+
+
+def attached(*attach, prompt="hi"):
+    """The blocks that are sent before the prompt."""
+    content = user_message(prompt, list(attach))["message"]["content"]
+    return content[: len(attach)]
 
 
 def text_of(source):
     """The text that goes over the wire for an attachment."""
-    (block,) = attached_blocks([source])
+    (block,) = attached(source)
     assert block["type"] == "document"
     assert block["source"]["type"] == "text"
     assert block["source"]["media_type"] == "text/plain"
     return block["source"]["data"]
 
 
-def refusal(*attach):
+def refusal(*attach, prompt="hi"):
     """The text of the error."""
     with pytest.raises(UsageError) as caught:
-        attached_blocks(list(attach))
+        attached(*attach, prompt=prompt)
     return str(caught.value)
 
 
-# Images.
+# Images, PDFs and texts.
 
 
-@pytest.mark.parametrize(("kind", "data"), KINDS.items())
+@each(("kind", "data"), KINDS.items())
 def test_an_image_is_known_by_its_content(kind, data, tmp_path):
     """Not by its name, which images do not keep."""
     path = tmp_path / "picture.txt"
     path.write_bytes(data)
     for source in (data, path, io.BytesIO(data), Image(data), ImageBlock("", letters(data))):
-        assert attached_blocks([source]) == [image_block(data, kind)]
+        assert attached(source) == [image_block(data, kind)]
 
 
-def test_pictures_of_other_packages_are_images():
-    """Those of Pillow, and figures."""
-
-    class Figure:
-        def savefig(self, file, format):
-            file.write(PNG)
-
-    first, second = attached_blocks([Pillow.new("RGB", (3, 2)), Figure()])
-    assert second == image_block(PNG)
-    image = Image(base64.b64decode(first["source"]["data"]))
-    assert (image.media_type, image.size) == ("image/png", (3, 2))
-
-
-def test_the_images_of_a_result_can_be_attached():
-    """All of them at once."""
+def test_what_came_can_be_attached():
+    """The images of a result, a document, and addresses, which the service fetches."""
     result = ToolResult("t", (ImageBlock("image/png", letters(PNG)), ImageBlock("", url=ADDRESS)))
-    assert attached_blocks(result.images) == [
-        image_block(PNG),
-        {"type": "image", "source": {"type": "url", "url": ADDRESS}},
+    address = {"type": "image", "source": {"type": "url", "url": ADDRESS}}
+    assert attached(*result.images) == attached(*result.content) == [image_block(PNG), address]
+    source = {"type": "text", "media_type": "text/plain", "data": "notes"}
+    raw = {"type": "document", "source": source, "title": "Plan"}
+    assert attached(DocumentBlock("text/plain", text="notes", raw=raw)) == [raw]
+
+
+def test_a_pdf_and_a_text_keep_their_names(tmp_path):
+    """They become documents."""
+    paper, notes = tmp_path / "paper.dat", tmp_path / "notes.py"
+    paper.write_bytes(PDF)
+    notes.write_bytes(b"print('\xc3\xa4')\n")
+    pdf = {"type": "base64", "media_type": "application/pdf", "data": letters(PDF)}
+    text = {"type": "text", "media_type": "text/plain", "data": "print('ä')\n"}
+    assert attached(PDF, paper, notes) == [
+        {"type": "document", "source": pdf},
+        {"type": "document", "source": pdf, "title": "paper.dat"},
+        {"type": "document", "source": text, "title": "notes.py"},
     ]
-    assert attached_blocks(result.content) == attached_blocks(result.images)
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (PNG[:-5], "attachment 2 is damaged or cut off"),
-        (png(9000, 1), "attachment 2 has 9000 x 1 pixels"),
-        (png(extra=4_000_000), "attachment 2 has 4.00 MB"),
-    ],
-    ids=["cut", "wide", "large"],
-)
-def test_an_image_that_the_service_would_refuse_is_refused(data, words):
-    """It would stay in the conversation, and end it."""
-    assert words in refusal(PNG, data)
-
-
-def test_an_error_names_the_file(tmp_path):
-    """Where there is one."""
-    path = tmp_path / "cat.png"
-    path.write_bytes(PNG[:-5])
-    assert "'cat.png' is damaged" in refusal(path)
-
-
-# PDFs.
-
-
-def test_a_pdf_keeps_its_name(tmp_path):
-    """A PDF file becomes a document with the name of the file as its title."""
-    path = tmp_path / "paper.dat"
-    path.write_bytes(PDF)
-    source = {"type": "base64", "media_type": "application/pdf", "data": letters(PDF)}
-    block = {"type": "document", "source": source}
-    assert attached_blocks([PDF, path]) == [block, {**block, "title": "paper.dat"}]
-
-
-def test_a_pdf_that_is_cut_off_is_refused():
-    """It has no end."""
-    assert "attachment 1 is cut off" in refusal(PDF.replace(b"%%EOF", b""))
-
-
-def test_a_document_that_came_can_be_attached():
-    """With its title, or as its address."""
-    came = DocumentBlock("application/pdf", letters(PDF), title="Plan")
-    text = DocumentBlock("text/plain", text="notes")
-    address = DocumentBlock("", url="https://example.org/a.pdf")
-    blocks = attached_blocks([came, text, address])
-    assert [block["source"]["type"] for block in blocks] == ["base64", "text", "url"]
-    assert blocks[0]["title"] == "Plan"
-    assert blocks[2] == {"type": "document", "source": {"type": "url", "url": address.url}}
-
-
-# Texts.
-
-
-def test_a_text_becomes_a_document(tmp_path):
-    """With its name."""
-    path = tmp_path / "notes.py"
-    path.write_bytes(b"print('\xc3\xa4')\n")
-    source = {"type": "text", "media_type": "text/plain", "data": "print('ä')\n"}
-    assert attached_blocks([path]) == [{"type": "document", "source": source, "title": "notes.py"}]
-
-
-@pytest.mark.parametrize(
+@each(
     ("mark", "encoding"),
     [
         (b"", "utf-8"),
@@ -162,242 +114,374 @@ def test_a_text_may_say_its_encoding_by_a_mark(mark, encoding):
 
 
 def test_a_text_may_be_open_with_its_encoding(tmp_path):
-    """Which is what the error about another encoding says."""
+    """Which is what the error about another encoding advises."""
     path = tmp_path / "notes.txt"
     path.write_text("zwölf\n", encoding="latin-1")
-    error = refusal(path)
-    assert "'notes.txt' seems to be a text, but is not in UTF-8" in error
-    assert "attach=[open('notes.txt', encoding='...')]" in error
+    assert "'notes.txt' is of a kind" in refusal(path) and "encoding='...'" in refusal(path)
     with open(path, encoding="latin-1") as file:
         assert text_of(file) == "zwölf\n"
-    assert text_of(io.StringIO("zwölf")) == "zwölf"
+    # Halves of letters, from texts that were read in spite of their encoding.
+    assert text_of(io.StringIO("caf\udce9")) == "caf?"
 
 
-def test_a_text_may_have_colors_of_a_terminal():
-    """Logs do."""
-    assert text_of(b"\x1b[31mred\x1b[0m\t\x07\f") == "\x1b[31mred\x1b[0m\t\x07\f"
-
-
-def test_halves_of_letters_are_replaced():
-    """Texts that were read in spite of their encoding have them; the service takes none."""
-    text = text_of(io.StringIO("caf\udce9"))
-    assert text == "caf?"
-    json.dumps(text).encode("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
+@each(
+    "content",
     [
-        (b"", "is empty"),
-        (b" \r\n", "is blank"),
-        (codecs.BOM_UTF8, "is empty"),
-        (io.StringIO(" "), "is blank"),
-        (b"a\0b", "is of a kind Claude cannot read"),
-        (b"\x7fELF\x02\x01\xff", "is of a kind Claude cannot read"),
-        ("zwölf".encode("utf-16-le"), "If it is a text in UTF-16, attach it open"),
-        (codecs.BOM_UTF16_LE + b"\0\xd8a", "is of a kind Claude cannot read"),
-        (b"zw\xf6lf", "attach=[open('notes.txt', encoding='...')]"),
-        (sample("BMP"), "is a bmp image, which Claude cannot read. Convert it to png"),
-        (sample("TIFF"), "is a tiff image"),
-        (sample("ICO"), "is an icon"),
-        (b"\0\0\0\x18ftypheic\0\0\0\0", "is a heic image"),
-        (b"\0\0\0\x18ftypavif\0\0\0\0", "is an avif image"),
-        (b"PK\3\4\x14\0\6\0", "is an office document or a zip archive"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1", "is an office document"),
-        (b"\x1f\x8b\x08\0", "is a compressed file"),
+        *(b"", b" \r\n", codecs.BOM_UTF8, b"a\0b", b"\x7fELF\x02\x01\xff", b"PK\3\4\x14\0\6\xff"),
+        "zwölf".encode("utf-16-le"),
+        codecs.BOM_UTF16_LE + b"\0\xd8a",
+        sample("BMP"),
+        PDF.replace(b"%%EOF", b""),
+        PNG[:-8],
+        png(9000, 1),
+        png(extra=4_000_000),
     ],
 )
-def test_what_claude_cannot_read_is_refused(content, words):
-    """With what it is, where that is known, and what to do."""
-    error = refusal(content)
-    assert error.startswith("attachment 1 ")
-    assert words in error
+def test_what_claude_cannot_read_is_refused(content):
+    """It would stay in the conversation, and every later question would fail."""
+    assert refusal(PNG, content).startswith("attachment 2 ")
 
 
-@pytest.mark.parametrize("text", [b"BM, the bank", b"II*", b"PK"])
-def test_a_text_may_begin_like_something_else(text):
-    """It is still a text."""
-    assert text_of(text) == text.decode()
+# Where they come from.
 
 
-# Lists of them.
+@each("as_given", [str, Path, os.fsencode])
+def test_a_file_is_read_by_its_path(tmp_path, as_given):
+    """With its name, without its folders."""
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"abc")
+    if as_given is os.fsencode:
+        assert text_of(as_given(path)) == str(path)  # bytes are content
+        return
+    ((block),) = attached(as_given(path))
+    assert (block["title"], block["source"]["data"]) == ("notes.txt", "abc")
 
 
-def test_attachments_keep_their_order():
-    """Whatever list they are in."""
+def test_a_path_may_begin_at_home(tmp_path, monkeypatch):
+    """~ is the home folder, unless there is a file of that name."""
+    home, here = tmp_path / "home", tmp_path / "here"
+    home.mkdir()
+    (here / "~").mkdir(parents=True)
+    (home / "notes.txt").write_bytes(b"at home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.chdir(here)
+    assert text_of("~/notes.txt") == text_of(Path("~", "notes.txt")) == "at home"
+    (here / "~" / "notes.txt").write_bytes(b"here")
+    assert text_of("~/notes.txt") == "here"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+def test_a_name_that_is_no_text_can_be_sent(tmp_path):
+    """The bytes that are no letters are replaced."""
+    path = os.path.join(os.fsencode(tmp_path), b"caf\xe9.txt")
+    with open(path, "wb") as file:
+        file.write(b"abc")
+    assert attached(os.fsdecode(path))[0]["title"] == "caf?.txt"
+
+
+@each(
+    "path",
+    [
+        *("gone.png", "", "a\0b", "https://example.org/a.png", "data:image/png;base64,AAAA"),
+        *("first line\nsecond line", "word " * 10_000),
+    ],
+)
+def test_what_is_no_path_is_refused(path):
+    """Briefly, with the first cause."""
+    with pytest.raises(UsageError) as caught:
+        attached(path)
+    assert len(str(caught.value)) < 500
+    assert isinstance(caught.value.__cause__, (OSError, ValueError))
+
+
+def test_what_is_no_file_is_not_opened(tmp_path):
+    """Folders, what nobody may ever write into, what has no end, and what is too large."""
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(10**9)
+    paths = [tmp_path, tmp_path / "large"]
+    if os.name != "nt":
+        os.mkfifo(tmp_path / "pipe")
+        paths += [tmp_path / "pipe", "/dev/zero"]
+    for path in paths:
+        assert repr(str(path)) in refusal(path)
+
+
+def test_an_open_file_gives_what_is_left_in_it(tmp_path):
+    """Opened in whatever way; files in memory have no name."""
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"header\nthe rest")
+    for how in ({"mode": "rb"}, {"encoding": "latin-1"}, {"mode": "rb", "buffering": 0}):
+        with open(path, **how) as file:
+            file.readline()
+            (block,) = attached(file)
+        assert (block["title"], block["source"]["data"]) == ("notes.txt", "the rest")
+    with tempfile.TemporaryFile() as file:  # its name is a number
+        file.write(b"abc")
+        file.seek(0)
+        assert "title" not in attached(file)[0]
+
+
+def test_an_open_pipe_is_read_to_its_end():
+    """A raw one gives little at a time."""
+
+    class Trickle(io.RawIOBase):
+        def __init__(self):
+            self.pieces = [b"a", b"b", b"c", b""]
+
+        def read(self, size=-1):
+            return self.pieces.pop(0)
+
+    assert text_of(Trickle()) == "abc"
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path):
+    """Closed, at its end, open for writing only, open as a text, or an object of the program's."""
+
+    class Odd:
+        def __init__(self, content):
+            self.content = content
+
+        def read(self, size=-1):
+            if isinstance(self.content, Exception):
+                raise self.content
+            return self.content
+
+    path = tmp_path / "picture.png"
+    path.write_bytes(PNG)
+    with open(path, "rb") as closed:
+        pass
+    with (
+        open(path, "rb+") as file,
+        open(tmp_path / "new", "wb") as new,
+        open(path, encoding="utf-8") as text,
+    ):
+        file.read()
+        for source in (closed, file, new, text, Odd([1]), Odd(RuntimeError("x" * 5000))):
+            error = refusal(source)
+            assert len(error) < 500
+    assert "file.seek(0)" in refusal(_at_end())
+
+
+def _at_end():
+    """Written just now, and not gone back in."""
+    file = io.BytesIO()
+    file.write(PNG)
+    return file
+
+
+@each("source", [3, None, ["a.png"], ToolResult("t", "out"), {}, {"type": 3}, {"kind": "image"}])
+def test_other_things_are_refused(source):
+    """The error says what can be attached."""
+    assert refusal(source)
+
+
+# Pictures of other packages.
+
+
+class Figure:
+    """As a figure of matplotlib saves itself."""
+
+    def savefig(self, file, format):
+        file.write(PNG)
+
+
+class Axes:
+    """A plot, which knows the figure it is in."""
+
+    def __init__(self, figure):
+        self.figure = figure
+
+
+def pixels_of(image):
+    """What is sent of a Pillow image, as Pillow sees it."""
+    (block,) = attached(image)
+    seen = Pillow.open(io.BytesIO(base64.b64decode(block["source"]["data"])))
+    seen.load()
+    return seen
+
+
+@each(
+    "mode",
+    [
+        *("1", "L", "P", "RGB", "RGBA", "LA", "CMYK", "YCbCr", "LAB", "HSV", "RGBX"),
+        *("RGBa", "PA", "I", "F", "I;16", "I;16B"),
+    ],
+)
+def test_every_mode_of_pillow_becomes_a_png(mode):
+    """Those that png does not have are converted; the program's own image stays as it is."""
+    image = Pillow.new(mode, (9000, 90))
+    assert (pixels_of(image).size, image.size) == ((2000, 20), (9000, 90))
+    seen = pixels_of(Pillow.new(mode, (30, 20)))
+    assert (seen.format, seen.size) == ("PNG", (30, 20))
+    if mode in ("RGBA", "LA", "PA", "RGBa"):
+        assert seen.convert("RGBA").getpixel((0, 0))[3] == 0
+
+
+@each("mode", ["RGB", "P", "CMYK", "YCbCr", "HSV"])
+def test_colors_stay_what_they_are(mode):
+    """Also where the mode is another."""
+    color = pixels_of(Pillow.new("RGB", (1, 1), "red").convert(mode)).convert("RGB")
+    assert color.getpixel((0, 0))[0] > 250 and max(color.getpixel((0, 0))[1:]) < 5
+
+
+@each(
+    ("mode", "numbers", "shades"),
+    [
+        ("F", [10.0, 200.0], [10, 200]),
+        ("F", [-5.0, 5.0], [0, 255]),
+        ("I", [1000, 3000], [0, 255]),
+        ("I", [5000, 5000], [0, 0]),
+    ],
+)
+def test_numbers_become_shades_of_grey(mode, numbers, shades):
+    """Those that fit as they are; others from the least, black, to the greatest, white."""
+    image = Pillow.new(mode, (2, 1))
+    image.putdata(numbers)
+    assert list(pixels_of(image).tobytes()) == shades
+
+
+def test_a_picture_of_a_camera_is_upright():
+    """Its file says how it is to be turned; png files do not."""
+    image = Pillow.new("RGB", (4, 2))
+    image.putpixel((0, 0), (255, 0, 0))
+    exif = Pillow.Exif()
+    exif[0x0112] = 6
+    taken = Pillow.open(io.BytesIO(saved(image, "PNG", exif=exif)))
+    seen, meant = pixels_of(taken), ImageOps.exif_transpose(taken)
+    assert (seen.size, seen.tobytes()) == (meant.size, meant.tobytes()) and seen.size == (2, 4)
+
+
+@each(("width", "height", "mode", "format"), [(300, 100, "L", "PNG"), (250, 250, "RGB", "JPEG")])
+def test_what_is_too_large_is_made_smaller(monkeypatch, width, height, mode, format):
+    """First of all in pixels; if need be as a jpeg. The limits are those in earnest, scaled."""
+    monkeypatch.setattr(files, "LARGEST_IMAGE", LARGEST_IMAGE // 100)
+    monkeypatch.setattr(files, "REDUCED_SIDE", 200)
+    noise = random.Random(1).randbytes(width * height * len(mode))
+    image = Pillow.frombytes(mode, (width, height), noise)
+    if mode == "L":
+        image = Pillow.merge("RGB", [image] * 3)
+    assert len(saved(image, "PNG")) > files.LARGEST_IMAGE
+    seen = pixels_of(image)
+    assert (seen.format, max(seen.size)) == (format, 200)
+    assert len(base64.b64decode(attached(image)[0]["source"]["data"])) <= files.LARGEST_IMAGE
+
+
+def test_a_figure_is_saved_as_png():
+    """A plot leads to its figure."""
+    assert attached(Figure(), Axes(Figure())) == [image_block(PNG)] * 2
+    assert "cannot attach Axes" in refusal(Axes(None))
+
+    class Broken:
+        def savefig(self, file, format):
+            raise RuntimeError("no backend")
+
+    assert "no backend" in refusal(Broken())
+
+
+def test_no_package_is_imported_for_it():
+    """A program that has not loaded Pillow has no image of Pillow."""
+    code = (
+        "import sys; from claude_sync.prompts import user_message; "
+        "user_message('hi', [b'a text']); "
+        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    home = str(Path(claude_sync.__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": home}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert "claude_sync" in done.stdout.split()
+    assert not {"PIL", "matplotlib", "numpy"} & set(done.stdout.split())
+
+
+# Lists of them, and limits.
+
+
+def test_attachments_come_first_and_in_order():
+    """Whatever list they are in; before blocks as before a text."""
+    block = {"type": "text", "text": "compare"}
     for kind in (list, tuple, iter):
-        blocks = attached_blocks(kind([PDF, PNG, b"a text"]))
-        assert [block["type"] for block in blocks] == ["document", "image", "document"]
+        for prompt in ("compare", [block]):
+            content = user_message(prompt, kind([PDF, PNG, b"text"]))["message"]["content"]
+            assert [each["type"] for each in content] == ["document", "image", "document", "text"]
+            assert content[-1] == block
 
 
-@pytest.mark.parametrize("nothing", [None, [], ()])
+@each("nothing", [None, [], ()])
 def test_nothing_is_nothing(nothing):
-    """None as well as an empty list."""
-    assert attached_blocks(nothing) == []
+    """The prompt stays a text."""
+    assert user_message("hi", nothing)["message"]["content"] == "hi"
 
 
-@pytest.mark.parametrize(
+@each(
     "attach",
     [
-        "a.png",
-        b"data",
-        bytearray(b"data"),
-        memoryview(b"data"),
-        Path("a.png"),
-        io.BytesIO(PNG),
-        io.StringIO("text"),
-        Image(PNG),
-        ImageBlock("image/png", letters(PNG)),
-        Pillow.new("L", (1, 1)),
-        {"type": "text", "text": "a"},
-        3,
+        *("a.png", b"data", memoryview(b"data"), Path("a.png"), io.BytesIO(PNG), Image(PNG)),
+        *(Pillow.new("L", (1, 1)), Figure(), {"type": "text", "text": "a"}, 3),
     ],
-    ids=lambda value: type(value).__name__,
 )
 def test_a_single_attachment_is_not_a_list(attach):
-    """Forgetting the brackets is told, not taken as letters or lines."""
+    """Forgotten brackets are an error; a path is not taken for a list of letters."""
     with pytest.raises(UsageError, match=r"attach=\[\.\.\.\]"):
-        attached_blocks(attach)
+        user_message("hi", attach)
 
 
 def test_blocks_are_passed_on():
-    """As they are on the wire: an address that the service is to fetch, a document with context."""
-    block = {"type": "image", "source": {"type": "url", "url": ADDRESS}}
+    """As they are on the wire."""
+    block = {"type": "image", "source": {"type": "file", "file_id": "x"}}
     context = {"type": "document", "source": {"type": "content", "content": []}, "context": "x"}
-    assert attached_blocks([block, context]) == [block, context]
+    assert attached(block, context) == [block, context]
 
 
-@pytest.mark.parametrize("block", [{}, {"type": 3}, {"kind": "image"}])
-def test_data_is_no_block(block):
-    """A dict that is not for the wire is told how to become an attachment."""
-    assert "attach json.dumps(...).encode()" in refusal(block)
+def test_the_limit_of_a_request_counts_everything(monkeypatch):
+    """The prompt, attachments, results of tools, in bytes as they are sent; there is room left."""
+    assert files.LARGEST_TOTAL + 500_000 < 32_000_000
+    monkeypatch.setattr(attachments, "LARGEST_TOTAL", 500)
+    wide = "中" * 100
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "t",
+        "content": [{"type": "text", "text": wide}],
+    }
+    attached(wide.encode())
+    for attach, prompt in (
+        ([wide.encode()], [result]),
+        ([wide.encode()], wide),
+        ([PDF + b" " * 400], "hi"),
+        ([], [image_block(PNG), {**result, "content": wide * 2}]),
+    ):
+        assert "Ask about some of them at a time" in refusal(*attach, prompt=prompt)
 
 
-# Limits.
-
-
-def test_a_pdf_that_is_too_large_is_refused(monkeypatch):
-    """In base64, as it is sent."""
-    monkeypatch.setattr(attachments, "LARGEST_TOTAL", 4 * len(PDF) // 3 + 4)
-    attached_blocks([PDF])
-    error = refusal(PDF + b" " * 12)
-    assert "attachment 1 has" in error and "let Claude read the file itself" in error
-
-
-def test_a_text_that_is_too_large_is_refused(monkeypatch):
-    """It would not fit into any model."""
-    monkeypatch.setattr(attachments, "LARGEST_TEXT", 9)
-    assert text_of(b"some text") == "some text"
-    assert "let Claude read the file itself" in refusal(b"some texts")
-
-
-def test_attachments_that_are_too_much_together_are_refused(monkeypatch):
-    """A request has a limit, too."""
-    monkeypatch.setattr(attachments, "LARGEST_TOTAL", 2 * len(letters(PNG)))
-    assert len(attached_blocks([PNG, PNG])) == 2
-    assert "Ask about some of them at a time" in refusal(PNG, PNG, b"x")
-
-
-def test_the_limit_of_a_request_leaves_room():
-    """Thirty-two megabytes are its limit, however they are counted."""
-    assert attachments.LARGEST_TOTAL + 500_000 < 32_000_000
-
-
-def test_lengths_are_those_of_utf_8(monkeypatch):
-    """As the service counts them: one letter may be four bytes."""
-    monkeypatch.setattr(attachments, "LARGEST_TEXT", 12)
-    assert text_of("中文字符".encode()) == "中文字符"
-    assert text_of(io.StringIO("a\udce9")) == "a?"
-    assert "let Claude read the file itself" in refusal("中文字符x".encode())
-    monkeypatch.setattr(attachments, "LARGEST_TOTAL", 24)
-    assert len(attached_blocks(["中文字符".encode()] * 2)) == 2
-    assert "have 0.0 MB together" in refusal("中文字符".encode(), "中文字符".encode(), b"x")
-
-
-def test_the_blocks_of_the_prompt_count_as_well(monkeypatch):
-    """Whatever they are, and however deep their content is; only attachments are returned."""
-    text = {"type": "text", "text": "中文"}
-    result = {"type": "tool_result", "tool_use_id": "t", "content": [text, image_block(PNG)]}
-    said = {"type": "tool_result", "tool_use_id": "t", "content": "中文"}
-    monkeypatch.setattr(attachments, "LARGEST_TOTAL", 2 * len(letters(PNG)) + 12)
-    assert attached_blocks([PNG], [text, result]) == [image_block(PNG)]
-    for more in (text, said, {"type": "document", "source": {"type": "text", "data": "x"}}):
-        with pytest.raises(UsageError, match="the prompt and its attachments have"):
-            attached_blocks([PNG], [text, result, more])
-
-
-def test_images_in_the_prompt_are_counted():
-    """With those that are attached, and with those in the results of tools."""
-    image = image_block(PNG)
+def test_many_images():
+    """At most 600; with more than twenty, two thousand pixels a side are the most."""
+    wide, image = png(2001, 1), image_block(PNG)
     result = {"type": "tool_result", "tool_use_id": "t", "content": [image, image]}
-    attached_blocks([image], [result] * 299)
-    with pytest.raises(UsageError, match="601 images are too many"):
-        attached_blocks([image], [result] * 300)
-    wide = image_block(png(2001, 1))
-    with pytest.raises(UsageError, match="block 2 of the prompt has 2001 x 1 pixels"):
-        attached_blocks([PNG], [*[image], {**result, "content": [wide]}, *[image] * 19])
-
-
-def test_blocks_may_be_as_deep_as_they_like():
-    """Somewhere, nobody looks any further."""
-    block = image_block(PNG)
-    for _ in range(5000):
-        block = {"type": "tool_result", "content": [block]}
-    assert attached_blocks([block]) == [block]
-
-
-@pytest.mark.parametrize("kind", ["image", "document"])
-@pytest.mark.parametrize("data", ["abc", "é", "A" * 5])
-@pytest.mark.parametrize("number", [1, 21])
-def test_a_block_that_is_no_base64_is_refused(kind, data, number):
-    """However many there are; it would stay in the conversation."""
-    bad = {"type": kind, "source": {"type": "base64", "media_type": "image/png", "data": data}}
-    assert f"attachment {number} has no data in base64" in refusal(*[PNG] * (number - 1), bad)
-    with pytest.raises(UsageError, match=r"block 1 of the prompt has no data in base64.*b64encode"):
-        attached_blocks([PNG] * (number - 1), [bad])
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        {"type": "file", "file_id": "x", "data": "é"},
-        {"type": "base64", "data": 3},
-        {"type": "base64"},
-        "x",
-        None,
-    ],
-)
-def test_sources_of_other_kinds_are_passed_on(source):
-    """A later service may know them."""
-    blocks = [{"type": "image", "source": source}] * 21
-    assert attached_blocks(blocks) == blocks
+    assert len(attached(wide, *[PNG] * 19)) == 20
+    assert "attachment 21 has 2001 x 1" in refusal(*[PNG] * 19, b"a text", wide, PNG)
+    assert "block 2 of the prompt has 2001 x 1" in refusal(
+        PNG, prompt=[image, {**result, "content": [image_block(wide)]}, *[image] * 19]
+    )
+    address = {"type": "image", "source": {"type": "url", "url": ADDRESS}}
+    attached(address, png(2000, 1), *[PNG] * 19)
+    attached(image, prompt=[result] * 299)
+    assert "601 images" in refusal(image, prompt=[result] * 300)
 
 
 def test_an_image_that_is_too_large_as_a_block_is_refused():
     """It is counted in base64 anyway."""
-    data = "A" * (5 * 1024 * 1024)
-    block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
-    assert attached_blocks([block]) == [block]
+    most = "A" * (5 * 1024 * 1024)
+    block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": most}}
+    attached(block)
     block["source"]["data"] += "AAAA"
-    assert "attachment 1 has 5.2 MB as it is sent, and an image may have 5.2. Make it" in refusal(
-        block
-    )
-    with pytest.raises(UsageError, match=r"block 1 of the prompt has 5\.2 MB"):
-        attached_blocks((), [block])
+    assert "attachment 1 has 5.2 MB" in refusal(block)
+    assert "block 1 of the prompt has 5.2 MB" in refusal(prompt=[block])
 
 
-def test_too_many_images_are_refused(monkeypatch):
-    """Texts are not counted."""
-    monkeypatch.setattr(attachments, "MOST_IMAGES", 2)
-    assert len(attached_blocks([PNG, PNG, b"text"])) == 3
-    assert "3 images are too many" in refusal(PNG, PNG, PNG)
-
-
-def test_many_images_must_be_smaller():
-    """More than twenty, and two thousand pixels a side are the most."""
-    wide = png(2001, 1)
-    assert len(attached_blocks([wide, *[PNG] * 19])) == 20
-    error = refusal(*[PNG] * 19, b"a text", wide, PNG)
-    assert "attachment 21 has 2001 x 1 pixels. With more than 20 images" in error
-    address = {"type": "image", "source": {"type": "url", "url": ADDRESS}}
-    assert len(attached_blocks([address, png(2000, 1), *[PNG] * 19])) == 21
+def test_blocks_may_be_deep():
+    """Somewhere the search ends."""
+    block = {"type": "document", "source": {"type": "content", "content": []}}
+    for _ in range(5000):
+        block = {"type": "later", "content": [block]}
+    assert attached(block) == [block]
+    json.dumps(block["type"])

@@ -11,7 +11,9 @@ import threading
 
 import batch_scripts
 import pytest
-from batch_executors import PATIENCE, InlineExecutor, answered, needed
+from batch_executors import InlineExecutor, answered, needed
+from patience import PATIENCE
+from tables import each
 
 import claude_sync
 from claude_sync import (
@@ -322,7 +324,7 @@ def test_without_pandas_it_says_what_to_install(monkeypatch):
         claude_sync.map(["a"], executor=InlineExecutor()).to_pandas()
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "words"),
     [
         ({"prompts": "one"}, "For one: \\[prompt\\]"),

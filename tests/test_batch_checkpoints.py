@@ -27,6 +27,14 @@ def path(tmp_path):
     return tmp_path / "run.jsonl"
 
 
+@pytest.fixture
+def any_rights():
+    """A umask that takes no right away: what is private was made so."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
 def ask(prompts, path, outcome=None, **settings):
     """Run a batch; the items, and which prompts were really asked."""
     executor = InlineExecutor(outcome)
@@ -283,12 +291,16 @@ def test_other_prompts_are_refused(path, prompts, words, kind):
     assert len(lines_of(path)) == 3
 
 
-def test_a_list_is_compared_before_anything_is_sent(path):
+@pytest.mark.parametrize(
+    ("prompts", "words"),
+    [(["a", "b", "x"], "another prompt 2"), (["a", "b"], "only 2 prompts")],
+)
+def test_a_list_is_compared_before_anything_is_sent(path, prompts, words):
     """A generator cannot be read twice, so it is compared on the way."""
     ask(list("abc"), path, fails("a"))
     executor = InlineExecutor()
-    batch = claude_sync.map(["a", "b", "x"], executor=executor, checkpoint=path)
-    with pytest.raises(UsageError, match="another prompt 2"):
+    batch = claude_sync.map(prompts, executor=executor, checkpoint=path)
+    with pytest.raises(UsageError, match=words):
         next(batch)
     assert executor.tasks == []
 
@@ -352,6 +364,19 @@ def test_items_are_not_written_over_their_checkpoint(path, name):
     assert (path.read_bytes() if path.exists() else None) == before
 
 
+@pytest.mark.parametrize("first", ["checkpoint", "items"])
+def test_items_are_written_beside_their_checkpoint(path, first):
+    """Another file is another file, whichever of the two exists already."""
+    items = path.with_name("items.jsonl")
+    if first == "checkpoint":
+        ask(list("ab"), path)
+    else:
+        items.write_text("old")
+    claude_sync.map(list("abc"), executor=InlineExecutor(), checkpoint=path).to_jsonl(items)
+    assert len(items.read_text().splitlines()) == 3
+    assert len(lines_of(path)) == 3
+
+
 def test_two_batches_cannot_use_one_file(path):
     """Neither in one process nor in two; afterwards it is free again."""
     batch = claude_sync.map(list("abc"), executor=InlineExecutor(), checkpoint=path)
@@ -386,6 +411,14 @@ def test_the_file_is_private_and_synced(path, monkeypatch):
     assert len(synced) == 1 + 3 + 1
     if os.name == "posix":
         assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
+def test_the_file_stays_private_when_it_is_written_anew(path, any_rights):
+    """What failed is taken out by writing the file again."""
+    for _ in range(2):
+        ask(list("ab"), path, fails("a"))
+        assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_full_disk_ends_the_batch(path, monkeypatch):

@@ -13,6 +13,7 @@ import time
 import pytest
 from batch_executors import InlineExecutor, answered
 from executables import ROOT, clean_environment
+from patience import PATIENCE
 
 import claude_sync
 from claude_sync import AskTimeout
@@ -20,8 +21,6 @@ from claude_sync.batches import command
 from claude_sync.batches.items import Outcome
 from claude_sync.batches.tables import Table
 from claude_sync.cli import main
-
-PATIENCE = 60
 
 
 @pytest.fixture
@@ -108,8 +107,8 @@ def test_failures_are_told_and_have_an_exit_code(folder, capsys):
         (["prompts.jsonl", "-o", "."], "no ordinary file"),
         (["rows.csv", "-o", "no/out.jsonl", "--column", "text"], "there is no folder"),
         (["prompts.jsonl", "-o", "out.jsonl", "--returns", "none.json"], "cannot be read"),
-        (["prompts.jsonl", "-o", "out.jsonl", "--returns", "rows.csv"], "is no JSON"),
-        (["prompts.jsonl", "-o", "out.jsonl", "--returns", "list.json"], "is no JSON Schema"),
+        (["prompts.jsonl", "-o", "out.jsonl", "--returns", "rows.csv"], "is not JSON"),
+        (["prompts.jsonl", "-o", "out.jsonl", "--returns", "list.json"], "is not a JSON Schema"),
     ],
 )
 def test_what_is_wrong_is_told(folder, capsys, words, told):

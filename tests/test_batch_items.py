@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
-import pytest
+from tables import each
 
 from claude_sync import Answer, AskTimeout
 from claude_sync.batches.items import Item, Task, digest_of, plain
@@ -31,7 +31,7 @@ def test_an_item_as_plain_values_has_no_secrets():
     assert (told["index"], told["id"], told["prompt"]) == (3, "name", ["block"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [
         (("a", ()), ("b", ())),

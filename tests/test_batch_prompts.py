@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tables import each
 
 from claude_sync import UsageError
 from claude_sync.batches.prompts import check_prompts, length_of, tasks_of
@@ -21,7 +22,7 @@ def test_texts_dicts_and_blocks():
     assert len({task.digest for task in tasks}) == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("prompt", "words"),
     [
         ("  ", "blank"),
@@ -70,7 +71,7 @@ def test_labels_of_a_column():
 
 def test_collections_are_fine_and_other_things_are_not():
     """One text is not a collection of texts."""
-    for fine in (["a"], ("a",), {"a"}, iter("a"), (each for each in "a")):
+    for fine in (["a"], ("a",), {"a"}, iter("a"), (one for one in "a")):
         check_prompts(fine)
     for wrong in ("a", b"a", {"a": 1}, 7, None):
         with pytest.raises(UsageError):

@@ -6,7 +6,7 @@ import os
 import threading
 
 import pytest
-from batch_executors import PATIENCE
+from patience import PATIENCE
 
 from claude_sync import UsageError
 from claude_sync.batches.tables import Table

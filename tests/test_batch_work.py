@@ -12,12 +12,14 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
-from batch_executors import PATIENCE, needed
+from batch_executors import needed
+from patience import PATIENCE
 
 import claude_sync
 from claude_sync import ClaudeError, CliNotFound, Options, Overloaded, RateLimited
 from claude_sync.batches import work
 from claude_sync.batches.items import Task, structured_output
+from claude_sync.batches.pooling import Member
 from claude_sync.batches.work import (
     Settings,
     ask_member,
@@ -25,7 +27,6 @@ from claude_sync.batches.work import (
     attempt_in_worker,
     make_pool,
 )
-from claude_sync.runtime.pooling import Member
 from claude_sync.runtime.waiting import Deadline
 from claude_sync.testing import ScriptedCli, StandIn, builders
 
@@ -325,7 +326,7 @@ def test_an_error_that_cannot_be_sent_is_told_in_another():
         def __init__(self, one, two):
             super().__init__(one)
 
-    assert str(work.portable(Odd("what happened", 2))) == "Odd: what happened"
+    assert str(work.portable(Odd("what happened", 2))) == "Odd: what happened."
     assert isinstance(work.portable(Odd("x", 2)), ClaudeError)
     error = Overloaded("busy")
     assert work.portable(error) is error

@@ -1,4 +1,4 @@
-"""Every file of tests of clients is for bridges, or says why not."""
+"""Which tests of clients are for bridges, and that they exist."""
 
 from __future__ import annotations
 
@@ -11,40 +11,37 @@ import pytest
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize(
-    ("folder", "both", "reasons"),
-    [
-        ("real", bridged.REAL, bridged.NOT_REAL),
-        ("faults", bridged.STAND_IN, bridged.NOT_STAND_IN),
-    ],
-    ids=["real", "faults"],
-)
-def test_every_file_is_decided(folder, both, reasons):
-    """It is in one of the two tables, and what runs over a bridge is there."""
-    files = {path.stem for path in (HERE / folder).glob("test_*.py")}
-    assert not files - set(both) - set(reasons), "say in bridged.py whether these are for bridges"
-    assert not set(both) & set(reasons)
-    assert set(both) <= files
-    assert all(reasons.values())
-
-
-def test_what_is_left_out_exists():
-    """No reason outlives its test."""
-    names = {
-        node.name
-        for folder in ("real", "faults")
-        for path in (HERE / folder).glob("test_*.py")
+def functions_of(path):
+    """The tests of a file, with the fixtures that each names."""
+    return {
+        node.name: [argument.arg for argument in node.args.args]
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef)
     }
-    assert set(bridged.NOT_THESE) <= names
-    assert all(bridged.NOT_THESE.values())
 
 
-def test_older_clis_are_for_files_that_are_for_bridges():
-    """And the newest is for all of them."""
-    assert set(bridged.REAL_WITH_OLDER_CLIS) < set(bridged.REAL)
-    assert bridged.real_over_bridge("test_real_text", "test_x", is_newest=True)
-    assert not bridged.real_over_bridge("test_real_text", "test_x", is_newest=False)
-    assert bridged.real_over_bridge("tests.real.test_real_steer", "test_x", is_newest=False)
-    assert not bridged.real_over_bridge("test_real_closing", "test_x", is_newest=True)
+def test_what_runs_with_stand_ins_exists():
+    """No entry outlives its test."""
+    for file, names in bridged.STAND_IN.items():
+        assert not set(names) - set(functions_of(HERE / "faults" / f"{file}.py")), file
+
+
+@pytest.mark.parametrize("table", [bridged.REAL, bridged.REAL_WITH_OLD_CLI], ids=["new", "old"])
+def test_what_runs_with_real_clis_exists(table):
+    """Each is there, takes a client that may be one over a bridge, and has a reason."""
+    for file, reasons in table.items():
+        tests = functions_of(HERE / "real" / f"{file}.py")
+        assert all(reasons.values())
+        for name in reasons:
+            assert {"chat", "client_of", "typed"} & set(tests[name]), f"{file}::{name}"
+
+
+def test_the_tables_decide():
+    """By the name of the file and that of the test, for each CLI by itself."""
+    name = "test_a_hook_blocks_a_tool"
+    assert bridged.real_over_bridge("tests.real.test_real_hooks", name, is_newest=True)
+    assert not bridged.real_over_bridge("test_real_hooks", name, is_newest=False)
+    assert not bridged.real_over_bridge("test_real_text", name, is_newest=True)
+    assert bridged.real_over_bridge(
+        "test_real_controls", "test_what_an_old_cli_lacks_is_told_at_once", is_newest=False
+    )

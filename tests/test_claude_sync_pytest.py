@@ -1,35 +1,33 @@
-"""The fixtures in other people's tests: as they would use them, in a pytest of its own."""
+"""The fixtures in other people's tests: as they would use them, in a run of pytest of their own."""
 
 from __future__ import annotations
 
-import os
+import functools
 import subprocess
 import sys
-import textwrap
 
 import pytest
 from executables import ROOT, clean_environment, real_cli
+from patience import PATIENCE
+from pytest_runs import PLUGIN, run_here, words_for
 
-PLUGIN = "_claude_sync_pytest"
 PYTEST = (sys.executable, "-m", "pytest")
-PATIENCE = 100
 
 
 @pytest.fixture
-def run(tmp_path):
-    """Write a test file and run pytest on it; what it printed, and its exit code."""
+def run(tmp_path, monkeypatch):
+    """Write a test file and run pytest on it, here; what it printed, and its exit code."""
+    return functools.partial(run_here, monkeypatch, tmp_path)
 
-    def write_and_run(code, *words, plugin=PLUGIN, command=PYTEST, **variables):
-        file = tmp_path / "test_program.py"
-        if code is not None:
-            file.write_text(textwrap.dedent(code), encoding="utf-8")
-        plugins = ["-p", plugin] if plugin else []
+
+@pytest.fixture
+def run_apart(tmp_path):
+    """The same in a process of its own."""
+
+    def write_and_run(code, *words, command=PYTEST):
         done = subprocess.run(
-            [
-                *(*command, "-c", os.devnull, "--rootdir", str(tmp_path)),
-                *("-p", "no:cacheprovider", "-W", "error", "-q", *plugins, *words, str(file)),
-            ],
-            env=clean_environment(tmp_path, **{"PATH": "/nowhere", **variables}),
+            [*command, *words_for(tmp_path, code, *words)],
+            env=clean_environment(tmp_path, PATH="/nowhere"),
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -101,7 +99,7 @@ def test_what_a_script_did_not_expect_fails_the_test(run):
     )
     assert code == 1
     assert "1 failed, 1 passed, 1 error" in printed
-    assert "ERROR test_program.py::test_one" in printed
+    assert "ERROR test_of_a_program.py::test_one" in printed
     assert "and this?" in printed
 
 
@@ -152,7 +150,7 @@ def test_a_recording_of_a_failure_is_not_kept(run, tmp_path):
     )
     assert code == 0, printed
     assert "1 skipped, 1 xfailed, 1 xpassed in" in printed
-    folder = tmp_path / "recordings" / "test_program"
+    folder = tmp_path / "recordings" / "test_of_a_program"
     assert [each.name for each in folder.iterdir()] == ["test_it-passes.jsonl"]
 
 
@@ -261,16 +259,16 @@ RECORDED = """
 
 
 @pytest.mark.real
-def test_recorded_once_and_played_ever_after(run, tmp_path):
+def test_recorded_once_and_played_ever_after(run, tmp_path, monkeypatch):
     """With --claude-record by a real CLI; after that without any."""
-    path = tmp_path / "recordings" / "test_program" / "test_it.jsonl"
+    path = tmp_path / "recordings" / "test_of_a_program" / "test_it.jsonl"
     printed, code = run(RECORDED.format(recorded=False))
     assert code == 1
     assert "pytest --claude-record" in printed
     assert not path.exists()
-    printed, code = run(
-        RECORDED.format(recorded=True), "--claude-record", CLAUDE_CODE_PATH=real_cli()
-    )
+    with monkeypatch.context() as patch:
+        patch.setenv("CLAUDE_CODE_PATH", real_cli())
+        printed, code = run(RECORDED.format(recorded=True), "--claude-record")
     assert code == 0, printed
     assert path.exists()
     printed, code = run(RECORDED.format(recorded=False))
@@ -281,9 +279,10 @@ def test_recorded_once_and_played_ever_after(run, tmp_path):
     assert "How much is 2+2?" in printed
 
 
-def test_several_processes(run):
+@pytest.mark.everything
+def test_several_processes(run_apart):
     """xdist gives each of them its own tests; there is nothing they share."""
-    printed, code = run(
+    printed, code = run_apart(
         """
         import pytest
 
@@ -336,11 +335,11 @@ sys.exit(pytest.main(sys.argv[1:]))
 """
 
 
-def test_a_pytest_of_other_years_is_not_disturbed(run, tmp_path):
+def test_a_pytest_of_other_years_is_not_disturbed(run_apart, tmp_path):
     """Every run of pytest loads the plugin: none may fail because it is an old one."""
     old = tmp_path / "old_pytest.py"
     old.write_text(OLD_PYTEST, encoding="utf-8")
-    printed, code = run(
+    printed, code = run_apart(
         """
         def test_of_a_program_that_knows_nothing_of_it():
             pass
@@ -363,9 +362,9 @@ def test_a_pytest_of_other_years_is_not_disturbed(run, tmp_path):
     assert "not expected:" in printed
 
 
-def test_who_does_not_use_it_does_not_pay(run):
+def test_who_does_not_use_it_does_not_pay(run_apart):
     """Nothing of the library is loaded for tests that ask for nothing of it."""
-    printed, code = run(
+    printed, code = run_apart(
         """
         import sys
 

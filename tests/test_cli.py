@@ -1,5 +1,6 @@
 """What ``claude-sync`` promises to a shell: stdout, stderr and exit codes."""
 
+import functools
 import json
 import os
 import signal
@@ -8,18 +9,19 @@ import sys
 
 import cli_scripts
 import pytest
+from command_line import CommandLine
 from executables import ROOT, clean_environment, executable, real_cli
+from patience import PATIENCE
+from tables import each
 
 from claude_sync import __version__, cli
 from claude_sync.testing import LoopbackModel
-
-PATIENCE = 60
 
 NOTICE = f"claude-sync: {cli.OFFLINE}\n"
 
 
 @pytest.fixture
-def run(tmp_path):
+def run_apart(tmp_path):
     """Run ``python -m claude_sync``; its exit code, stdout and stderr."""
 
     def run(*words, stdin=b"", environment=None):
@@ -36,9 +38,17 @@ def run(tmp_path):
     return run
 
 
-def test_the_answer_is_all_there_is_on_stdout(run):
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """The same without a process of its own."""
+    command_line = CommandLine(tmp_path, monkeypatch, capsys)
+    environment = clean_environment(tmp_path)
+    return functools.partial(command_line.run, environment=environment)
+
+
+def test_the_answer_is_all_there_is_on_stdout(run_apart):
     """``ask`` prints the answer and one newline; that nobody thinks goes to stderr."""
-    assert run("ask", "--offline", "Hello") == (0, "echo: Hello\n", NOTICE)
+    assert run_apart("ask", "--offline", "Hello") == (0, "echo: Hello\n", NOTICE)
 
 
 def test_the_words_of_a_prompt_need_no_quotes(run):
@@ -46,18 +56,18 @@ def test_the_words_of_a_prompt_need_no_quotes(run):
     assert run("ask", "Hello", "there", "--offline")[1] == "echo: Hello there\n"
 
 
-def test_what_follows_two_dashes_is_never_an_option(run):
+def test_what_follows_two_dashes_is_never_an_option(run_apart):
     """A script can pass on words that it does not know, and none of them allows anything."""
     tool = '[[tool Bash {"command": "ls"}]]'
-    code, stdout, stderr = run("ask", "--offline", "--", tool, "--yes")
+    code, stdout, stderr = run_apart("ask", "--offline", "--", tool, "--yes")
     assert code == 0
     assert "was denied" in stderr
-    code, stdout, _ = run("ask", "--offline", "--", "-x", "--json", "--", "--no-such-option")
+    code, stdout, _ = run_apart("ask", "--offline", "--", "-x", "--json", "--", "--no-such-option")
     assert (code, stdout) == (0, "echo: -x --json -- --no-such-option\n")
-    assert run("ask", "--offline", "a", "--", "-", "-b", stdin=b"x")[1] == "echo: a\n\nx\n\n-b\n"
+    assert run_apart("ask", "--offline", "a", "--", "-", "-b", stdin=b"x")[1] == "echo: a\nx\n-b\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "name", "value"),
     [
         (["ask", "--", "--yes"], "prompt", ["--yes"]),
@@ -125,12 +135,12 @@ def test_messages_of_one_turn_are_lines_of_their_own(run, tmp_path):
     assert run("ask", "--cli", path, "2+2?") == (0, "Let me look.\nIt is 4.\n", "")
 
 
-def test_a_tool_that_was_denied_is_told(run):
+def test_a_tool_that_was_denied_is_told(run_apart):
     """That Claude was not allowed to do something is said on stderr, with advice."""
-    code, stdout, stderr = run("ask", "--offline", '[[tool Bash {"command": "ls"}]]')
+    code, stdout, stderr = run_apart("ask", "--offline", '[[tool Bash {"command": "ls"}]]')
     assert code == 0
     assert stdout.startswith("Bash: ")
-    assert "claude-sync: ! Claude asked to use Bash and was denied" in stderr
+    assert "claude-sync: Claude asked to use Bash and was denied" in stderr
 
 
 def test_the_output_of_a_command_is_an_answer(run):
@@ -141,15 +151,15 @@ def test_the_output_of_a_command_is_an_answer(run):
     assert stdout.count("\n") == 1
 
 
-def test_standard_input_takes_the_place_of_a_dash(run):
+def test_standard_input_takes_the_place_of_a_dash(run_apart):
     """``-`` alone is the prompt; among words it is a part of it."""
-    assert run("ask", "--offline", "-", stdin="Grüße\n".encode())[1] == "echo: Grüße\n"
-    assert run("ask", "--offline", "a", "-", "b", stdin=b"x\n")[1] == "echo: a\n\nx\n\nb\n"
+    assert run_apart("ask", "--offline", "-", stdin="Grüße\n".encode())[1] == "echo: Grüße\n"
+    assert run_apart("ask", "--offline", "a", "-", "b", stdin=b"x\n")[1] == "echo: a\nx\nb\n"
 
 
-def test_standard_input_that_is_no_text_is_refused(run):
+def test_standard_input_that_is_no_text_is_refused(run_apart):
     """Bytes that are not UTF-8 are a mistake in the command line, said in words."""
-    code, stdout, stderr = run("ask", "--offline", "-", stdin=b"\xff\xfe")
+    code, stdout, stderr = run_apart("ask", "--offline", "-", stdin=b"\xff\xfe")
     assert (code, stdout) == (2, "")
     assert "UTF-8" in stderr
     assert "Traceback" not in stderr
@@ -183,10 +193,10 @@ def test_json_is_one_object(run):
     assert told["usage"]["output_tokens"] == 7
 
 
-def test_a_failed_turn_is_an_error_and_not_an_answer(run, tmp_path):
+def test_a_failed_turn_is_an_error_and_not_an_answer(run_apart, tmp_path):
     """What the CLI says about a failure goes to stderr, with advice: here, exit code 3."""
     path = executable(tmp_path, cli_scripts.is_not_logged_in)
-    code, stdout, stderr = run("ask", "--cli", path, "hi")
+    code, stdout, stderr = run_apart("ask", "--cli", path, "hi")
     assert (code, stdout) == (3, "")
     assert stderr.startswith("claude-sync: Not logged in")
     assert "/login" in stderr.splitlines()[-1]
@@ -234,7 +244,7 @@ def test_a_timeout_is_exit_code_4(run):
     assert "within 0.5 s" in stderr
 
 
-@pytest.mark.parametrize(
+@each(
     "words",
     [
         (),
@@ -268,9 +278,9 @@ def test_help_lists_the_exit_codes_and_gives_examples(run):
     assert "doctor" in run("--help")[1]
 
 
-def test_the_version_is_told(run):
+def test_the_version_is_told(run_apart):
     """--version is that of the package."""
-    assert run("--version") == (0, f"claude-sync {__version__}\n", "")
+    assert run_apart("--version") == (0, f"claude-sync {__version__}\n", "")
 
 
 def test_the_installed_command_is_the_same_function():
@@ -279,15 +289,17 @@ def test_the_installed_command_is_the_same_function():
     assert "claude-sync = claude_sync.cli:main" in declared
 
 
-def test_characters_the_terminal_does_not_know_do_not_end_the_answer(run, tmp_path):
+def test_characters_the_terminal_does_not_know_do_not_end_the_answer(run_apart, tmp_path):
     """A narrow encoding of stdout costs characters, not the answer."""
     environment = clean_environment(tmp_path, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    code, stdout, _ = run("ask", "--offline", "-", stdin="Grüße".encode(), environment=environment)
+    code, stdout, _ = run_apart(
+        "ask", "--offline", "-", stdin="Grüße".encode(), environment=environment
+    )
     assert (code, stdout) == (0, "echo: Gr??e\n")
 
 
 @pytest.mark.real
-def test_the_real_cli_answers(run, tmp_path):
+def test_the_real_cli_answers(run_apart, tmp_path):
     """With a real CLI and a model on this machine, the answer is the model's."""
     with LoopbackModel() as model:
         model.when("2+2").reply("It is 4.")
@@ -295,5 +307,5 @@ def test_the_real_cli_answers(run, tmp_path):
             **model.environment(tmp_path, inherit=True),
             "PYTHONPATH": str(ROOT),
         }
-        asked = run("ask", "--cli", real_cli(), "What is 2+2?", environment=environment)
+        asked = run_apart("ask", "--cli", real_cli(), "What is 2+2?", environment=environment)
     assert asked == (0, "It is 4.\n", "")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from patience import PATIENCE
 from safe_html import checked_text
+from tables import each
 
 import claude_sync
 from claude_sync import LATER, Answer, Client, displays
 from claude_sync.displays import code, fenced, html_of, markdown_of
 from claude_sync.markup import markdown_to_html
-from claude_sync.testing import ScriptedCli, builders
+from claude_sync.testing import builders
 
-PATIENCE = 10
+pytestmark = pytest.mark.usefixtures("all_was_expected")
+
 SCRIPT = "<script>alert(1)</script>"
 QUESTION = {
     "questions": [
@@ -34,21 +36,9 @@ QUESTION = {
 
 
 @pytest.fixture
-def cli():
-    """A CLI in memory."""
-    cli = ScriptedCli()
-    yield cli
-    cli.assert_done()
-
-
-@pytest.fixture
-def client(cli):
+def client(cli, ready):
     """A client of it that is ready."""
-    with Client(transport=cli, name="my client", env={"SECRET_KEY": "sk-hidden"}) as client:
-        with ThreadPoolExecutor(1) as pool:
-            starting = pool.submit(client.start)
-            cli.accept()
-            starting.result(PATIENCE)
+    with ready(cli, name="my client", env={"SECRET_KEY": "sk-hidden"}) as client:
         yield client
 
 
@@ -94,7 +84,7 @@ def test_an_answer_is_shown_as_it_is_meant():
     assert displays.TAG.search(shown) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("a < b <= c << d <3", "a < b <= c << d <3"),

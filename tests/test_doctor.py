@@ -1,33 +1,26 @@
 """What ``claude-sync doctor`` tells, what it keeps to itself, and what it costs: nothing."""
 
-import subprocess
 import sys
 
 import cli_scripts
 import pytest
+from command_line import CommandLine
 from executables import ROOT, clean_environment, executable, real_cli
 
 import claude_sync
 from claude_sync.testing import LoopbackModel
 
-PATIENCE = 60
-
 
 @pytest.fixture
-def doctor(tmp_path):
+def doctor(tmp_path, monkeypatch, capsys):
     """Run ``claude-sync doctor``; its exit code and stdout. It never writes to stderr."""
+    command_line = CommandLine(tmp_path, monkeypatch, capsys)
 
     def run(*words, environment=None, **variables):
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "claude_sync", "doctor", *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            cwd=tmp_path,
-            env=environment or clean_environment(tmp_path, **variables),
-            timeout=PATIENCE,
-        )
-        assert done.stderr == b""
-        return done.returncode, done.stdout.decode()
+        environment = environment or clean_environment(tmp_path, **variables)
+        code, printed, errors = command_line.run("doctor", *words, environment=environment)
+        assert errors == ""
+        return code, printed
 
     return run
 
@@ -136,7 +129,7 @@ def test_a_cli_that_is_missing_is_a_problem(doctor):
     assert told(report, "used") == "none"
     problem = report.partition("PROBLEM: ")[2]
     assert problem.startswith("the 'claude' command was not found. Install it (npm install ")
-    assert "pip install 'claude-sync[cli]'" in problem
+    assert "pip install claude-agent-sdk" in problem
     assert "with --cli or the environment variable CLAUDE_CODE_PATH.\n" in problem
     assert report.count("nowhere/claude") == 1
 
@@ -148,7 +141,7 @@ def test_advice_of_the_doctor_is_not_to_ask_the_doctor(doctor, tmp_path):
     problem = report.partition("PROBLEM: ")[2]
     assert "claude-sync doctor" not in report
     assert "in a terminal, and see what it says:\n      ~/claude\n" in problem
-    assert problem.endswith("or install it anew (pip install -U 'claude-sync[cli]').\n")
+    assert problem.endswith("pip install -U claude-agent-sdk).\n")
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,30 @@ import sys
 
 import pytest
 from executables import ROOT, clean_environment, real_cli
+from patience import PATIENCE
 from saved_sessions import conversation
+from tables import each
 
 from claude_sync.testing import LoopbackModel
 from claude_sync.testing.model import tool_use
 
-PATIENCE = 100
 LONGEST = 60
 
 # Those with a window need a person, or a test that takes the place of one: see gui/.
 WINDOWS = ("tk_chat", "qt_chat")
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in WINDOWS)
+
+# Between them they ask for permission, have tools of their own, and want an answer in a form.
+WITH_A_CLI = ("permission_prompt", "tool_over_data", "typed_extraction")
+
+
+def examples(default):
+    """All examples; only those of some names are for the default tier."""
+    marks = {True: (), False: pytest.mark.everything}
+    return [
+        pytest.param(path, id=path.stem, marks=marks[path.stem in default]) for path in EXAMPLES
+    ]
+
 
 # What each prints, if the model is an echo: lines that tell that the point was made.
 EXPECTED = {
@@ -66,7 +79,7 @@ OFFLINE = {
     ],
 }
 if importlib.util.find_spec("distributed") is None:
-    needed = "this example needs Dask: pip install 'claude-sync[dask]'"
+    needed = "this example needs Dask: pip install 'dask[distributed]'"
     EXPECTED["label_csv_dask"] = OFFLINE["label_csv_dask"] = [needed]
 # Those that go on with what an earlier run has left.
 GO_ON = ("resume_conversation",)
@@ -75,7 +88,7 @@ REFUSED_BY_THE_HOOK = "secret.txt"
 
 # What those say on stderr for which nobody is there to be asked.
 WARNED = {
-    "permission_prompt": "! Claude asked to use Write and was denied, because there was no "
+    "permission_prompt": "claude-1: Claude asked to use Write and was denied, because there was no "
     "terminal to ask on. Run the program in a terminal, or decide without one: "
     "permissions=policies.allow_tools(...)\n",
 }
@@ -94,7 +107,7 @@ def run(example, *words, environment, warned=""):
     return done.stdout.decode().splitlines()
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", examples(set(EXPECTED) - {"label_csv_dask"}))
 def test_an_example_runs_without_a_cli(example, tmp_path):
     """--offline needs neither a CLI nor an account."""
     environment = clean_environment(tmp_path, PATH="")
@@ -106,7 +119,7 @@ def test_an_example_runs_without_a_cli(example, tmp_path):
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", examples(WITH_A_CLI))
 def test_an_example_runs_with_a_real_cli(example, tmp_path):
     """Unchanged, an example asks the CLI that is found."""
     with LoopbackModel() as model:
@@ -125,7 +138,7 @@ def test_an_example_runs_with_a_real_cli(example, tmp_path):
     assert set(EXPECTED[example.stem]) <= set(printed)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@each("example", EXAMPLES)
 def test_an_example_fits_on_a_screen_and_says_what_it_shows(example):
     """One can read it in a minute."""
     text = example.read_text()

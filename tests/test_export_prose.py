@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
+from counted_steps import steps_of
+from tables import each
 
 from claude_sync.export_prose import tamed, tamed_words
 
@@ -40,13 +41,13 @@ CHANGED = [
 ]
 
 
-@pytest.mark.parametrize("text", KEPT)
+@each("text", KEPT)
 def test_what_is_harmless_stays_as_it_is(text):
     """Code above all."""
     assert tamed(text) == text
 
 
-@pytest.mark.parametrize(("text", "written"), CHANGED)
+@each(("text", "written"), CHANGED)
 def test_what_is_not_is_shown_as_text(text, written):
     """HTML, addresses that run something, headings, and code that is none, or never ends."""
     assert tamed(text) == written
@@ -58,7 +59,18 @@ def test_words_stay_on_their_line():
     assert tamed_words(" a  `<i>` ") == "a `<i>`"
 
 
-@pytest.mark.parametrize("piece", ["`a", "](", "](a", "<a", "`a` ", "\\", "]: x", "``` ", "- "])
-def test_the_time_grows_with_the_length_alone(piece):
-    """A hundred thousand characters of the worst kind are no reason to wait."""
-    tamed(piece * (200_000 // len(piece)))
+WORST = ["`a", "](", "](a", "<a", "`a` ", "\\", "]: x", "``` ", "- "]
+
+
+@each("piece", WORST)
+def test_the_work_grows_with_the_length_alone(piece):
+    """Four times the text is four times the work, whatever it repeats."""
+    short = steps_of(tamed, piece * 300)
+    assert steps_of(tamed, piece * 1200) < 5 * short + 500
+
+
+@each("piece", WORST)
+def test_a_long_text_of_the_worst_kind_is_no_trouble(piece):
+    """What the steps do not count, searches that go back and forth, would take minutes here."""
+    text = piece * (100_000 // len(piece))
+    assert len(text) <= len(tamed(text)) <= 3 * len(text)

@@ -9,10 +9,11 @@ import time
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import each
 
-from claude_sync.file_rules import FilePattern, stays_below
+from claude_sync.permissions.file_rules import FilePattern, stays_below
 
-posix = pytest.mark.skipif(os.name == "nt", reason="paths are written otherwise there")
+posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 pytestmark = posix
 
 
@@ -68,7 +69,7 @@ def test_the_beginning_of_a_glob_is_followed(project):
     assert denies("secret/**", "src", project, "Glob", "path", pattern="to_secret/*")
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "path"),
     [
         ("*a*a*a*b", "a" * 250),
@@ -82,7 +83,7 @@ def test_no_path_takes_long_to_compare(pattern, path, project):
     start = time.monotonic()
     assert not allows(pattern, path, project)
     assert not denies(pattern, path, project)
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 30  # for ever, if a star were tried everywhere
 
 
 @pytest.mark.parametrize("path", ["src/" + "a" * 256, "src/" + "é" * 128, "src" + "/a" * 2100])
@@ -92,7 +93,7 @@ def test_a_path_that_no_file_has_is_not_compared(path, project):
     assert denies("other/**", path, project)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "path"),
     [
         ("src/**", "src/a.py"),
@@ -125,7 +126,7 @@ def test_a_path_matches(project, pattern, path):
         assert denies(pattern, written, project)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "path"),
     [
         ("src/**", "src"),
@@ -168,7 +169,7 @@ def test_a_path_is_not_allowed(project, pattern, path):
     assert not allows(pattern, path, project)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "path"),
     [
         ("secret/**", "src/to_secret/key"),
@@ -250,7 +251,7 @@ def test_a_search_above_a_denied_folder_is_denied(project):
     assert denies("secret/**", ".", project, "Glob", "path", pattern=None)
 
 
-@pytest.mark.parametrize(
+@each(
     "pattern",
     [
         *("/etc/*", "~/x", "../*", "a/../../x", "{../x,y}", "{a,/etc/*}", ".{.,}/x", "[.][.]/x"),
@@ -263,7 +264,7 @@ def test_a_glob_that_may_leave_its_folder_is_not_allowed(project, pattern):
     assert not FilePattern("/**").allows("Glob", {"pattern": pattern}, str(project))
 
 
-@pytest.mark.parametrize("pattern", ["*.py", "**/*.{ts,tsx}", "src/**/[a-c]*.py", ".*", "a.*.b"])
+@each("pattern", ["*.py", "**/*.{ts,tsx}", "src/**/[a-c]*.py", ".*", "a.*.b"])
 def test_an_ordinary_glob_stays_below_its_folder(pattern):
     """Wildcards never lead upwards."""
     assert stays_below(pattern)

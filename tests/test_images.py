@@ -1,4 +1,4 @@
-"""Images: made by a program and checked, or come from a CLI and taken as they are."""
+"""Images: what their bytes tell, which are refused, and those that came from a CLI."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import base64
 import copy
 import io
 import pickle
-from pathlib import Path
 
 import pytest
-from image_samples import JPEG, KINDS, PNG, WEBP, png
+from hypothesis import given
+from hypothesis import strategies as st
+from image_samples import JPEG, KINDS, PDF, PNG, WEBP, chunk, png, sample
 from PIL import Image as Pillow
+from tables import each
 
 import claude_sync
-from claude_sync import tool_results
-from claude_sync.blocks import ImageBlock
-from claude_sync.errors import UsageError
-from claude_sync.images import Image, received_image
+from claude_sync import Image, ImageBlock, UsageError
+from claude_sync.support.images import LARGEST_IMAGE, image_fault, image_size, media_type_of
 
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
 ADDRESS = "https://example.org/a.png"
+ENDINGS = (".png", ".jpg", ".gif", ".webp")
 
 
 def letters(data):
@@ -27,221 +28,236 @@ def letters(data):
     return base64.b64encode(data).decode()
 
 
-# Made.
+def came(media_type, data=b"", url=None):
+    """An image out of a block that the CLI sent."""
+    return ImageBlock(media_type, letters(data), url).image
 
 
-@pytest.mark.parametrize(("media_type", "data"), KINDS.items())
-@pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview])
+# What the bytes tell.
+
+
+@each(("kind", "data"), [*KINDS.items(), ("application/pdf", PDF)])
+def test_the_kind_is_found_by_the_first_bytes(kind, data):
+    """Each kind that Claude reads is known."""
+    assert media_type_of(data) == kind
+
+
+@each(
+    ("kind", "mode", "settings"),
+    [
+        ("PNG", "RGB", {}),
+        ("JPEG", "L", {"progressive": True}),
+        ("JPEG", "CMYK", {"comment": b"\xff\xd9\xff\xc0 looks like more" * 1000}),
+        ("GIF", "RGB", {"comment": b"something about it", "save_all": True}),
+        ("WEBP", "RGB", {}),
+        ("WEBP", "RGBA", {"lossless": True}),
+        ("WEBP", "RGBA", {"exif": b"Exif\0\0MM\0*\0\0\0\x08\0\0\0\0\0\0"}),
+    ],
+)
+def test_real_files_have_their_size_and_no_fault(kind, mode, settings):
+    """As Pillow wrote them, and with something after their end."""
+    for size in ((1, 1), (300, 200), (17, 1999)):
+        data = sample(kind, size, mode, **settings)
+        assert image_size(data) == size
+        assert image_fault(data) is image_fault(data + b"\0 and more") is None
+
+
+@each(
+    "marker",
+    [
+        b"\xff\xc4\0\x04\0\0",
+        b"\xff\xc8\0\x04\0\0",
+        b"\xff\xcc\0\x02",
+        b"\xff\xff\xff\x01\xff\xd0\xff\xd7",
+    ],
+)
+def test_the_size_of_a_jpeg_may_come_late(marker):
+    """After tables, bytes that only fill up, and segments without a length."""
+    assert image_size(JPEG[:2] + marker + JPEG[2:]) == (3, 2)
+
+
+@each(
+    "data",
+    [
+        b"\xff\xd8\xff\xda\0\x02" + b"\0" * 20,  # pixels without a size
+        b"\xff\xd8\xff\xe0\0\x02no marker here",
+        b"\xff\xd8\xff" + b"\xff" * 50,
+        PNG[:8] + chunk(b"CgBI", b"....") + PNG[8:],  # what telephones call a png
+        png(0, 1),
+        b"GIF89a\0\0\0\0\0\0\0;",
+        b"RIFF\x10\0\0\0WEBPVP8 " + b"\0" * 30,
+        b"RIFF\x10\0\0\0WEBPVP8L" + b"\0" * 30,
+        b"RIFF\x10\0\0\0WEBPVP8X" + b"\0" * 8,
+        b"RIFF\x10\0\0\0WEBPABCD" + b"\0" * 30,
+        PNG[:-8],
+        JPEG[:-2],
+        *(data[: min(len(data), 8 if kind == "image/gif" else 16)] for kind, data in KINDS.items()),
+    ],
+)
+def test_damaged_images_are_refused(data):
+    """Sent, one would make every later question of its conversation fail."""
+    with pytest.raises(UsageError, match="damaged or cut off"):
+        Image(data)
+
+
+@given(st.sampled_from([*KINDS.values()]), st.data())
+def test_whatever_the_bytes_are_nothing_else_is_raised(data, draw):
+    """Damage of any kind ends in a size or in none."""
+    changed = bytearray(data)
+    for _ in range(draw.draw(st.integers(1, 6))):
+        changed[draw.draw(st.integers(0, len(changed) - 1))] = draw.draw(st.integers(0, 255))
+    del changed[draw.draw(st.integers(0, len(changed))) :]
+    size = image_size(bytes(changed))
+    assert size is None or len(size) == 2
+    assert isinstance(image_fault(bytes(changed)), (str, type(None)))
+
+
+def test_limits_of_an_image():
+    """Five megabytes in base64, and eight thousand pixels a side."""
+    assert 4 * LARGEST_IMAGE == 3 * 5 * 1024 * 1024
+    extra = LARGEST_IMAGE - len(PNG)
+    assert len(Image(png(extra=extra)).data) == LARGEST_IMAGE
+    assert Image(png(8000, 1)).size == (8000, 1)
+    for data in (png(extra=extra + 1), png(8001, 1), png(1, 8001)):
+        with pytest.raises(UsageError, match="Make it smaller"):
+            Image(data)
+
+
+# Made by a program.
+
+
+@each(("media_type", "data"), KINDS.items())
+@each("wrap", [bytes, bytearray, memoryview])
 def test_an_image_is_known_by_its_content(media_type, data, wrap):
     """Whatever holds the bytes."""
     image = Image(wrap(data))
     assert (image.data, image.media_type, image.url) == (data, media_type, None)
-    assert Image(data, media_type) == image
     assert type(image.data) is bytes
+    assert Image(data, media_type) == image == pickle.loads(pickle.dumps(image))
+    assert copy.deepcopy(image) == image != "an image"
+    assert {image, Image(data)} == {image}
 
 
-def test_an_image_is_public():
-    """One class, wherever it is taken from."""
-    assert claude_sync.Image is Image is tool_results.Image
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
+@each(
+    "arguments",
     [
-        ((b"strange",), "png, jpeg, gif or webp"),
-        ((b"strange", "image/png"), "png, jpeg, gif or webp"),
-        ((b"",), "png, jpeg, gif or webp"),
-        ((b"%PDF-1.7",), "png, jpeg, gif or webp"),
-        (("picture.png",), r"Image\.open"),
-        ((PNG, "image/jpeg"), "is image/png, not image/jpeg"),
-        ((SVG, "image/svg+xml"), r"cannot see 'image/svg\+xml'"),
-        ((b"%PDF-1.7", "image/png"), "is application/pdf"),
-        ((PNG[:-5],), "the image is damaged or cut off"),
-        ((png(9000, 1),), "the image has 9000 x 1 pixels"),
+        (b"strange",),
+        (b"",),
+        (PDF,),
+        ("picture.png",),
+        (PNG, "image/jpeg"),
+        (SVG, "image/svg+xml"),
+        (PDF, "application/pdf"),
     ],
 )
-def test_what_is_no_good_image_is_refused(arguments, words):
-    """Where it is made, saying what would be one: sent, it would spoil the conversation."""
-    with pytest.raises(UsageError, match=words):
+def test_what_is_no_image_is_refused(arguments):
+    """Where it is made."""
+    with pytest.raises(UsageError):
         Image(*arguments)
 
 
-def test_an_image_has_a_size():
-    """Width first."""
-    assert Image(png(4, 2)).size == (4, 2)
-
-
-def test_an_image_shows_itself_briefly():
-    """Without its data."""
-    assert repr(Image(PNG)) == f"<Image image/png, {len(PNG)} bytes>"
-    assert repr(received_image("image/png", letters(PNG), None)) == "<Image image/png>"
-    assert repr(received_image("", "", ADDRESS)) == f"<Image at {ADDRESS}>"
-
-
-# Opened.
-
-
-def test_an_image_is_opened_by_its_path(tmp_path):
-    """As attachments are, with the same errors."""
+def test_an_image_is_opened_in_many_forms(tmp_path):
+    """A path, a file, bytes, a Pillow image, an image, and a block."""
     path = tmp_path / "picture.dat"
-    path.write_bytes(JPEG)
-    assert Image.open(path) == Image.open(str(path)) == Image(JPEG)
-    with pytest.raises(UsageError, match="No such file"):
-        Image.open(tmp_path / "gone.png")
-
-
-def test_an_image_is_opened_in_many_forms():
-    """A file, bytes, a Pillow image, an image that is one already, and a block."""
+    path.write_bytes(PNG)
     image = Image(PNG)
     block = ImageBlock("image/png", letters(PNG))
-    for source in (io.BytesIO(PNG), PNG, image, block):
+    for source in (path, str(path), io.BytesIO(PNG), PNG, image, block):
         assert Image.open(source) == image
     assert Image.open(Pillow.new("RGB", (4, 2))).size == (4, 2)
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        (b"a text", "the image is no image that Claude can see"),
-        (io.StringIO("a text"), "the image is no image that Claude can see"),
-        (PNG[:-5], "the image is damaged"),
-        (3, "cannot attach int"),
-    ],
-)
-def test_what_is_no_image_is_not_opened(source, words):
-    """The error says what it is not."""
-    with pytest.raises(UsageError, match=words):
-        Image.open(source)
+def test_what_is_no_image_is_not_opened(tmp_path):
+    """The error names the file."""
+    path = tmp_path / "cat.png"
+    path.write_bytes(PNG[:-8])
+    with pytest.raises(UsageError, match=r"'cat\.png' is damaged"):
+        Image.open(path)
+    for source in (b"a text", io.StringIO("a text"), 3, tmp_path / "gone.png"):
+        with pytest.raises(UsageError):
+            Image.open(source)
 
 
-# Come.
+# Come from a CLI.
 
 
-@pytest.mark.parametrize(("media_type", "data"), KINDS.items())
-@pytest.mark.parametrize("declared", ["image/png", "", "image/bmp"])
-def test_what_came_is_known_by_its_content_too(media_type, data, declared):
+@each(("media_type", "data"), KINDS.items())
+@each("declared", ["image/png", "", "image/bmp"])
+def test_what_came_has_the_type_of_its_content(media_type, data, declared):
     """Tools declare what they like; sent again it must be right."""
-    image = received_image(declared, letters(data), None)
-    assert (image.media_type, image.data, image.size) == (media_type, data, Image(data).size)
-    assert image == Image(data)
-    assert hash(image) == hash(Image(data))
+    image = came(declared, data)
+    assert image == Image(data) and hash(image) == hash(Image(data))
+    assert (image.media_type, image.size) == (media_type, Image(data).size)
 
 
 def test_what_came_may_be_anything():
     """What Claude cannot see has the type it came with, and its bytes, but no size."""
-    image = received_image("image/svg+xml", letters(SVG), None)
+    image = came("image/svg+xml", SVG)
     assert (image.media_type, image.data, image.size) == ("image/svg+xml", SVG, None)
 
 
-def test_what_came_is_decoded_when_it_is_asked_for(monkeypatch):
-    """And only once: an answer may have many images that nobody looks at."""
-    image = received_image("image/png", letters(PNG), None)
-    assert image._data is None
-    first = image.data
-    assert image.data is first
-
-
-def test_an_address_has_no_bytes():
-    """Whoever wants them is told where they are."""
-    image = received_image("", "", ADDRESS)
-    assert (image.url, image.media_type) == (ADDRESS, "")
-    for wanted in ("data", "size"):
-        with pytest.raises(UsageError, match=f"Download '{ADDRESS}'"):
-            getattr(image, wanted)
-    assert image == received_image("", "", ADDRESS) != received_image("", "", "elsewhere")
-
-
-@pytest.mark.parametrize("encoded", ["", "x", "é"])
-def test_data_that_cannot_be_read_is_told(encoded):
-    """When somebody asks for it, not before."""
-    image = received_image("image/png", encoded, None)
-    with pytest.raises(UsageError, match=r"See \.raw"):
-        image.data  # noqa: B018
-    assert image._repr_mimebundle_() == {"text/plain": "<Image image/png>"}
-    assert image == received_image("image/png", encoded, None) != Image(PNG)
+@each(
+    "image",
+    [
+        came("", url=ADDRESS),
+        ImageBlock("image/png").image,
+        ImageBlock("image/png", "x").image,
+        ImageBlock("image/png", "é").image,
+    ],
+)
+def test_what_came_without_bytes_has_none(image, tmp_path):
+    """The error comes when they are asked for; nothing is fetched, and no file is made."""
+    for use in (lambda: image.data, lambda: image.size, lambda: image.save(tmp_path / "a.png")):
+        with pytest.raises(UsageError):
+            use()
+    assert list(tmp_path.iterdir()) == []
+    assert image._repr_mimebundle_() == {"text/plain": repr(image)}
 
 
 def test_bytes_are_worth_more_than_an_address():
     """Where both came."""
-    image = received_image("image/png", letters(PNG), ADDRESS)
+    image = came("image/png", PNG, ADDRESS)
     assert (image.url, image.data) == (None, PNG)
+    assert came("", url=ADDRESS) == came("", url=ADDRESS) != came("", url="elsewhere")
+    assert ADDRESS in repr(came("", url=ADDRESS))
 
 
-# Kept.
+# Kept and shown.
 
 
-@pytest.mark.parametrize(
-    ("data", "suffix"),
-    [(PNG, ".png"), (JPEG, ".jpg"), (KINDS["image/gif"], ".gif"), (WEBP, ".webp")],
+@each(
+    ("image", "name", "saved"),
+    [
+        *((Image(data), "picture", f"picture{end}") for data, end in zip(KINDS.values(), ENDINGS)),
+        (came("image/svg+xml", SVG), "drawing", "drawing"),
+        (came("image/png", PNG), "picture.dat", "picture.dat"),
+        (Image(PNG), "~/picture", "picture.png"),
+    ],
 )
-@pytest.mark.parametrize("as_given", [str, Path])
-def test_a_saved_image_has_the_ending_that_fits(tmp_path, data, suffix, as_given):
-    """Where none was given; save() tells where it is."""
-    path = Image(data).save(as_given(tmp_path / "picture"))
-    assert path == tmp_path / f"picture{suffix}"
-    assert path.read_bytes() == data
-
-
-def test_a_given_ending_stays(tmp_path):
-    """The program knows what it wants."""
-    path = received_image("image/png", letters(PNG), None).save(tmp_path / "picture.dat")
-    assert path == tmp_path / "picture.dat"
-    assert path.read_bytes() == PNG
-
-
-def test_an_unknown_kind_is_saved_as_it_is(tmp_path):
-    """Without an ending, rather than with a wrong one."""
-    path = received_image("image/svg+xml", letters(SVG), None).save(tmp_path / "drawing")
-    assert path == tmp_path / "drawing"
-    assert path.read_bytes() == SVG
-
-
-def test_what_has_no_bytes_leaves_no_file(tmp_path):
-    """It is told before a file is made."""
-    with pytest.raises(UsageError, match="Download"):
-        received_image("", "", ADDRESS).save(tmp_path / "picture.png")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_image_is_saved_at_home(tmp_path, monkeypatch):
-    """A path may begin with ~, as that of an attachment."""
+def test_a_saved_image_has_the_ending_that_fits(tmp_path, monkeypatch, image, name, saved):
+    """Where none was given."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    assert Image(PNG).save("~/picture.png") == tmp_path / "picture.png"
+    path = image.save(name if name.startswith("~") else str(tmp_path / name))
+    assert path == tmp_path / saved
+    assert path.read_bytes() == image.data
 
 
-@pytest.mark.parametrize(
-    "image", [Image(PNG), received_image("image/png", letters(PNG), None)], ids=["made", "come"]
-)
-def test_an_image_can_be_copied_and_sent_away(image):
-    """To another process, too."""
-    assert pickle.loads(pickle.dumps(image)) == copy.deepcopy(image) == image
-    assert image != "an image"
-    assert {image, Image(PNG)} == {image}
-
-
-# Shown.
-
-
-@pytest.mark.parametrize("media_type", ["image/png", "image/jpeg", "image/gif"])
+@each("media_type", ["image/png", "image/jpeg", "image/gif"])
 def test_notebooks_show_an_image(media_type):
     """In the form they have for it."""
-    shown = Image(KINDS[media_type])._repr_mimebundle_(include=None, exclude=None)
-    assert base64.b64decode(shown[media_type]) == KINDS[media_type]
-    assert set(shown) == {media_type, "text/plain"}
+    image = Image(KINDS[media_type])
+    shown = image._repr_mimebundle_(include=None, exclude=None)
+    assert shown == {media_type: letters(image.data), "text/plain": repr(image)}
 
 
-def test_notebooks_show_webp_by_html():
-    """They have no form of their own for it."""
+def test_notebooks_run_nothing():
+    """They have no form of their own for webp; an svg could have a script in it."""
     shown = Image(WEBP)._repr_mimebundle_()
     assert shown["text/html"] == f'<img src="data:image/webp;base64,{letters(WEBP)}">'
+    assert set(came("image/svg+xml", SVG)._repr_mimebundle_()) == {"text/plain"}
 
 
-@pytest.mark.parametrize(
-    "image",
-    [received_image("image/svg+xml", letters(SVG), None), received_image("image/png", "", ADDRESS)],
-    ids=["svg", "address"],
-)
-def test_notebooks_run_and_fetch_nothing(image):
-    """An svg could have a script in it, and an address tells somebody that it was looked at."""
-    assert image._repr_mimebundle_() == {"text/plain": repr(image)}
+def test_an_image_is_public():
+    """One class, wherever it is taken from."""
+    assert claude_sync.Image is Image

@@ -1,4 +1,4 @@
-"""The one logger: silent by default, short lines, no credentials."""
+"""The one logger: quiet by default, short lines that name their client, no credentials."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 import claude_sync
 from claude_sync.log import (
     LONGEST_PAYLOAD,
     MOST_KEY_LINES,
+    Naming,
     ShownLines,
     log_received,
     log_to_stderr,
     logger,
     shortened,
 )
-from claude_sync.testing import ScriptedCli
+from claude_sync.testing import ScriptedCli, builders
 
 ROOT = Path(claude_sync.__file__).parent.parent
 
@@ -142,9 +144,9 @@ def test_a_level_is_printed_to_stderr(level, clean, no_other_logging, capsys):
 def test_what_is_below_the_level_is_not(clean, no_other_logging, capsys):
     """CLAUDE_SYNC_LOG=warning is what everybody gets."""
     log_to_stderr("warning")
-    logger.info("= no")
-    logger.warning("! yes")
-    assert capsys.readouterr().err.endswith("MainThread ! yes\n")
+    logger.info("no")
+    logger.warning("yes")
+    assert capsys.readouterr().err.endswith("MainThread yes\n")
 
 
 @pytest.mark.parametrize("level", [None, ""])
@@ -157,7 +159,7 @@ def test_without_the_variable_nothing_changes(level, clean):
 def test_a_wrong_level_is_told(clean, caplog):
     """And changes nothing."""
     log_to_stderr("loud")
-    assert "CLAUDE_SYNC_LOG='loud' is no level. Use one of: debug, info" in caplog.text
+    assert "CLAUDE_SYNC_LOG='loud' is not a level. Use one of: debug, info" in caplog.text
     assert logger.handlers == []
 
 
@@ -165,8 +167,8 @@ def test_nothing_is_printed_twice(clean, no_other_logging, capsys):
     """Where the program's own logging prints to stderr, that is enough."""
     log_to_stderr("debug")
     logging.getLogger().addHandler(logging.StreamHandler(sys.stderr))
-    logger.debug("= once")
-    assert capsys.readouterr().err == "= once\n"
+    logger.debug("once")
+    assert capsys.readouterr().err == "once\n"
 
 
 def test_other_logging_that_hides_it_does_not_count(clean, no_other_logging, capsys):
@@ -175,11 +177,11 @@ def test_other_logging_that_hides_it_does_not_count(clean, no_other_logging, cap
     other = logging.StreamHandler(sys.stderr)
     other.setLevel(logging.WARNING)
     logging.getLogger().addHandler(other)
-    logger.debug("= hidden there")
-    logger.warning("! shown there")
+    logger.debug("hidden there")
+    logger.warning("shown there")
     hidden, shown = capsys.readouterr().err.splitlines()
-    assert hidden.endswith("MainThread = hidden there")
-    assert shown == "! shown there"
+    assert hidden.endswith("MainThread hidden there")
+    assert shown == "shown there"
 
 
 def test_other_logging_that_is_cut_off_does_not_count(clean, no_other_logging, capsys, monkeypatch):
@@ -187,33 +189,42 @@ def test_other_logging_that_is_cut_off_does_not_count(clean, no_other_logging, c
     log_to_stderr("debug")
     logging.getLogger().addHandler(logging.StreamHandler(sys.stderr))
     monkeypatch.setattr(logger, "propagate", False)
-    logger.debug("= here")
-    assert capsys.readouterr().err.endswith("MainThread = here\n")
+    logger.debug("here")
+    assert capsys.readouterr().err.endswith("MainThread here\n")
 
 
 def test_a_handler_of_its_own_counts(clean, no_other_logging, capsys):
     """A program may add one to this logger, and nothing is printed twice then, either."""
     log_to_stderr("debug")
     logger.addHandler(logging.StreamHandler(sys.stderr))
-    logger.debug("= once")
-    assert capsys.readouterr().err == "= once\n"
+    logger.debug("once")
+    assert capsys.readouterr().err == "once\n"
 
 
-def test_a_closed_console_harms_nobody(clean, no_other_logging, monkeypatch):
-    """What logs is a thread of the client, often: it must not end with stderr."""
-    log_to_stderr("debug")
+def closed_console():
+    """A stream that was closed."""
     console = io.StringIO()
     console.close()
-    monkeypatch.setattr(sys, "stderr", console)
-    logger.debug("= nobody hears this")
+    return console
 
 
-def test_without_a_console_nothing_is_printed(clean, no_other_logging, monkeypatch):
-    """pythonw has no stderr; logging must not fail there."""
+@pytest.mark.parametrize("console", [None, closed_console()], ids=["none", "closed"])
+def test_without_a_console_nothing_fails(clean, no_other_logging, monkeypatch, console):
+    """
+    pythonw has no stderr, and others close theirs.
+
+    What logs is a thread of the client, often: it must not end with stderr.
+    """
     log_to_stderr("debug")
-    monkeypatch.setattr(sys, "stderr", None)
-    monkeypatch.setattr(logging, "raiseExceptions", False)
-    logger.debug("= nobody hears this")
+    (handler,) = logger.handlers
+    tried = []
+    monkeypatch.setattr(handler, "handleError", tried.append)
+    heard = []
+    monkeypatch.setattr(handler, "filter", lambda record: heard.append(record) or True)
+    monkeypatch.setattr(sys, "stderr", console)
+    logger.debug("unheard")
+    assert len(heard) == 1  # it came as far as the handler
+    assert tried == []
 
 
 class Broken(logging.Handler):
@@ -224,7 +235,7 @@ class Broken(logging.Handler):
 
 
 def test_logging_that_fails_ends_no_thread_of_a_client(clean):
-    """A handler fails, the CLI dies: both are logged, in vain, and nobody waits for ever."""
+    """A handler fails, the CLI dies: both are logged, in vain, and no thread waits forever."""
     logger.addHandler(Broken())
 
     def fail(text):
@@ -243,6 +254,87 @@ def test_logging_that_fails_ends_no_thread_of_a_client(clean):
             client.ask("die", timeout=30)
 
 
+# Who, how long, how often.
+
+
+def test_a_turn_is_one_line_at_info(caplog, cli, greet):
+    """Who, how long, for how much, with which tools; nothing that was said."""
+    caplog.set_level(logging.INFO, "claude_sync")
+    with claude_sync.Client(transport=cli, name="weather 100%") as client:
+        greet(client, cli)
+        turn = client.submit("a secret prompt")
+        user = cli.expect("user")
+        cli.begin_turn(user)
+        for number in range(2):
+            block = {
+                "type": "tool_use",
+                "id": f"t{number}",
+                "name": "Bash",
+                "input": {"a": "secret"},
+            }
+            cli.say(builders.assistant(block))
+        cli.end_turn(user, "a secret answer", total_cost_usd=0.25)
+        turn.result(PATIENCE)
+        failing = client.submit("another")
+        user = cli.expect("user")
+        cli.begin_turn(user)
+        cli.end_turn(user, "overloaded", is_error=True, api_error_status=529)
+        failing.exception(PATIENCE)
+    lines = [record for record in caplog.records if record.levelno == logging.INFO]
+    first, second = (record.getMessage() for record in lines)
+    assert re.fullmatch(r"weather 100%: turn answered after \d+\.\d s, 0\.2500 USD, Bash 2", first)
+    assert "turn failed (Overloaded)" in second
+    assert {record.client for record in lines} == {"weather 100%"}
+
+
+def test_a_handler_that_always_fails_is_counted(caplog):
+    """In full the first time; then at each power of ten, and at the end."""
+    pieces = [f"{number} " for number in range(150)]
+
+    def script(cli):
+        cli.accept()
+        for user in cli.questions():
+            cli.begin_turn(user)
+            cli.speak("".join(pieces), pieces)
+            cli.end_turn(user, "".join(pieces))
+
+    def fail(event):
+        raise ValueError("oops")
+
+    with claude_sync.Client(
+        transport=ScriptedCli(script), on_stream_event=fail, name="w"
+    ) as client:
+        client.ask("hi", timeout=PATIENCE)
+    failures = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert [bool(record.exc_info) for record in failures] == [True, False, False, False]
+    assert [re.findall(r"(\d+) times", record.getMessage()) for record in failures[:3]] == [
+        [],
+        ["10"],
+        ["100"],
+    ]
+    assert "times in all" in failures[3].getMessage()
+    assert {record.client for record in failures} == {"w"}
+
+
+def test_other_lines_name_no_client(caplog):
+    """Outside of a client there is none; the record says so, for formats that ask."""
+    logger.warning("alone")
+    with Naming("weather"):
+        logger.warning("100%")
+        with Naming("other"):
+            logger.warning("%d%%", 50)
+        logger.warning("again")
+    assert caplog.messages == ["alone", "weather: 100%", "other: 50%", "weather: again"]
+    assert [record.client for record in caplog.records] == [None, "weather", "other", "weather"]
+
+
+def test_a_record_of_another_process_is_named_already():
+    """A listener hands it to the logger as it is."""
+    record = logging.makeLogRecord({"msg": "weather: hi", "client": "weather"})
+    assert logger.filter(record)
+    assert record.getMessage() == "weather: hi"
+
+
 def test_the_variable_works_in_a_program(tmp_path):
     """Both directions and the state are printed; no key is, neither from stderr."""
     program = tmp_path / "program.py"
@@ -256,7 +348,12 @@ def test_the_variable_works_in_a_program(tmp_path):
         timeout=100,
     )
     assert (done.returncode, done.stdout) == (0, "echo: hi *** there\n".replace("***", SECRET))
-    for words in ('> {"type":"user"', '< {"type":"result"', "= claude-1 is ready", "< stderr: ***"):
+    for words in (
+        'claude-1: > {"type":"user"',
+        'claude-1: < {"type":"result"',
+        "claude-1: ready",
+        "< stderr: ***",
+    ):
         assert words in done.stderr
     assert SECRET not in done.stderr
     assert BODY not in done.stderr

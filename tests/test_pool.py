@@ -8,7 +8,8 @@ import threading
 from concurrent.futures import wait
 
 import pytest
-from batch_executors import PATIENCE
+from patience import PATIENCE
+from tables import each
 
 from claude_sync import (
     AskTimeout,
@@ -176,7 +177,7 @@ def test_a_cli_that_used_a_tool_is_replaced(playing, lives):
 def test_a_cli_that_was_given_a_command_is_replaced(playing, lives, command):
     """What it has set holds for the process, and not for whoever asks next."""
     pool = playing(has_a_model, size=1)
-    assert pool.ask(command, timeout=PATIENCE) == "set"
+    assert pool.ask(command, timeout=PATIENCE, verbatim=False) == "set"
     assert pool.ask("which model?", timeout=PATIENCE) == "a"
     assert pool.ask("which model?", timeout=PATIENCE) == "a"
     assert [life.was_cleared for life in lives] == [False, True]
@@ -229,6 +230,19 @@ def test_a_timeout_says_what_the_caller_said(playing):
         pool.ask("hello", timeout=1.5)
     assert caught.value.timeout == 1.5
     assert caught.value.sent
+
+
+def says_nothing(cli):
+    """A CLI that does not become ready."""
+    cli.swallow_input()
+
+
+def test_a_timeout_before_a_client_is_ready_says_so():
+    """The advice for one client, to open a second one, does not help here."""
+    with Pool(1, cli=StandIn(says_nothing).command) as pool:
+        with pytest.raises(AskTimeout) as caught:
+            pool.ask("hi", timeout=1)
+        assert (caught.value.sent, caught.value.what) == (False, "no client of the pool was ready")
 
 
 def test_a_cli_that_is_missing_is_told(caplog):
@@ -299,12 +313,22 @@ def test_a_question_that_is_cancelled_while_it_begins_is_interrupted():
         assert turn.cancelled == 1
 
 
+def test_a_wrong_wait_is_refused():
+    """As with a turn of a client; the question goes on."""
+    with Pool(1, **stand_in()) as pool:
+        question = pool.submit("hi")
+        for wait in (question.result, question.exception):
+            with pytest.raises(UsageError):
+                wait("5")
+        assert question.result(10**400) == question.result()
+
+
 def test_a_budget_is_that_of_the_whole_pool():
     """It is looked at before each question, and before each conversation."""
     with Pool(2, budget_usd=0.5, **stand_in(cost=0.25)) as pool:
         pool.ask("one", timeout=PATIENCE)
         pool.ask("two", timeout=PATIENCE)
-        with pytest.raises(BudgetExceeded, match=r"budget_usd=0\.5"):
+        with pytest.raises(BudgetExceeded):
             pool.ask("three", timeout=PATIENCE)
         with pytest.raises(BudgetExceeded), pool.client():
             pass
@@ -316,7 +340,7 @@ def test_a_budget_holds_for_a_client_that_is_lent():
         with pool.client(timeout=PATIENCE) as client:
             client.ask("one", timeout=PATIENCE)
             pool.ask("two", timeout=PATIENCE)
-            with pytest.raises(BudgetExceeded, match=r"0\.5000 USD of budget_usd=0\.5"):
+            with pytest.raises(BudgetExceeded):
                 client.ask("three", timeout=PATIENCE)
         assert pool.cost_usd == 0.5
 
@@ -412,7 +436,7 @@ def test_a_thread_that_runs_the_handlers_may_not_wait_for_the_pool():
             pool.ask("again", timeout=PATIENCE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "words"),
     [
         ({"size": 0}, "size is a whole number above 0"),

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from preview_inputs import INPUTS, JSON, TEXTS, check_bounds, with_ten_lines
 
-from claude_sync.previews import MAX_LINES, preview
+from claude_sync.permissions.previews import MAX_LINES, preview
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_a_folder_is_no_file(folder):
     assert "+b" in edit(folder, "a", "b", "sub")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.timeout(20)
 def test_a_pipe_is_not_waited_for(folder):
     """Nobody will ever write to it."""
@@ -187,7 +187,7 @@ def test_a_pipe_is_not_waited_for(folder):
     assert "it is no regular file" in edit(folder, "a", "b", "pipe")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="there is no such device")
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs POSIX")
 def test_a_device_is_not_read():
     """It has no end."""
     text = preview("Write", {"file_path": "/dev/zero", "content": "x"}, None)
@@ -200,7 +200,7 @@ def test_a_file_that_may_not_be_read_is_told(folder, monkeypatch):
     def refuse(path, flags):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("claude_sync.preview_diffs.os.open", refuse)
+    monkeypatch.setattr("claude_sync.permissions.preview_diffs.os.open", refuse)
     assert "Permission denied" in write(folder, "x")
 
 
@@ -360,7 +360,7 @@ def test_any_file_has_a_preview(folder, tool, data, call, old, new):
 LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=30)
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
 )

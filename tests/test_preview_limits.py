@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from claude_sync.previews import preview
+from claude_sync.permissions.previews import preview
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def folder(tmp_path):
     return tmp_path / "project"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 def test_a_link_is_told(folder):
     """What is written is another file than the one that is named."""
     target = folder.parent / f"{folder.name}.rc"
@@ -37,7 +37,7 @@ def test_a_link_is_told(folder):
     assert preview("Write", call, str(folder / "itself")).startswith("--- a/file.txt\n")
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/cwd"), reason="there are no such files")
+@pytest.mark.skipif(not os.path.exists("/proc/self/cwd"), reason="needs Linux")
 def test_what_the_system_makes_is_not_read(folder, monkeypatch):
     """Reading it may do something, and which file it is depends on who reads."""
     monkeypatch.chdir(folder)

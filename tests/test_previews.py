@@ -6,8 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from preview_inputs import INPUTS, check_bounds, with_ten_lines
+from tables import each
 
-from claude_sync.previews import MAX_LINES, preview
+from claude_sync.permissions.previews import MAX_LINES, preview
 
 
 @pytest.fixture
@@ -155,8 +156,8 @@ class Hostile(dict):
         raise RuntimeError("no")
 
 
-@pytest.mark.parametrize("junk", [None, 3, "x", [1], object(), Hostile(a=1)])
-@pytest.mark.parametrize("tool", [*TOOLS, "", None, 3])
+@each("junk", [None, 3, "x", [1], object(), Hostile(a=1)])
+@each("tool", [*TOOLS, "", None, 3])
 def test_an_input_that_is_none_is_shown(tool, junk):
     """A person still has to decide about it."""
     check_bounds(preview(tool, junk, None))

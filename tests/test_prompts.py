@@ -1,182 +1,222 @@
-"""From a prompt and its attachments to a message, or to an error that helps."""
+"""From a prompt, its data and its attachments to a message, or to an error that helps."""
 
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from image_samples import PDF, PNG
+from hypothesis import given
+from hypothesis import strategies as st
+from image_samples import PNG
+from tables import each
 
 import claude_sync
-from claude_sync.answers import Answer
-from claude_sync.errors import UsageError
+from claude_sync import Answer, UsageError
 from claude_sync.prompts import may_be_command, read_once, user_message
+from claude_sync.prompts.verbatim import for_older_cli
 
 ROOT = Path(claude_sync.__file__).parent.parent
 
 
-def content(prompt, attach=()):
+def text(words):
+    """A text as a content block."""
+    return {"type": "text", "text": words}
+
+
+def content(*arguments, **settings):
     """The content of the message."""
-    return user_message(prompt, attach)["message"]["content"]
+    return user_message(*arguments, **settings)["message"]["content"]
 
 
 def test_a_text_stays_a_text():
-    """Without attachments the prompt is sent as it is."""
+    """Also that of an answer, which is asked again as a plain one."""
     assert user_message("  hi\n") == {
         "type": "user",
         "message": {"role": "user", "content": "  hi\n"},
         "parent_tool_use_id": None,
         "session_id": "",
     }
-
-
-def test_an_answer_can_be_asked_again():
-    """A subclass of str is sent as a plain one."""
     assert type(content(Answer("hi"))) is str
-
-
-@pytest.mark.parametrize("prompt", ["", " ", "\n\t"])
-def test_a_blank_prompt_is_refused(prompt):
-    """A blank line would end some CLIs, and asks nothing."""
-    with pytest.raises(UsageError, match="the prompt is blank"):
-        user_message(prompt)
 
 
 def test_blocks_are_sent_as_they_are():
     """A list of content blocks is passed on, a tuple or a generator too."""
-    block = {"type": "text", "text": "hi"}
-    assert content([block]) == content((block,)) == content(each for each in [block]) == [block]
+    blocks = [text("hi"), {"type": "later", "what": 3}]
+    assert content(blocks) == content(tuple(blocks)) == content(iter(blocks)) == blocks
 
 
-@pytest.mark.parametrize(
-    ("prompt", "text"),
+SOURCE = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+
+
+@each(
+    "prompt",
     [
-        (None, "not NoneType"),
-        (3, "not int"),
-        (b"hi", "not bytes"),
-        ({"type": "text"}, "not dict"),
-        ([], "empty list"),
-        (["hi"], "block 1 of the prompt is a str and no content block"),
-        ([{"type": "text", "text": "hi"}, None], "block 2 of the prompt is a NoneType"),
-        ([{"text": "hi"}], "is a dict with the keys 'text' and no content block"),
-        ([{"type": 3}], "no content block. Each is a dict with a 'type'"),
-        ([{}], "is an empty dict and no content block"),
+        *("", " ", "\n\t", None, 3, b"hi", {"type": "text"}, [], ["hi"], [text("hi"), None]),
+        *([{"text": "hi"}], [{"type": 3}], [{}]),
     ],
 )
-def test_what_is_no_prompt_is_refused(prompt, text):
-    """Anything but a text or a list of blocks is a UsageError that shows the right form."""
-    with pytest.raises(UsageError, match=text):
-        user_message(prompt)
+def test_what_is_no_prompt_is_refused(prompt):
+    """And no attachment is read for it."""
+    file = io.BytesIO(PNG)
+    with pytest.raises(UsageError):
+        user_message(prompt, [file])
+    assert file.tell() == 0
 
 
-def test_what_a_wrong_block_holds_is_not_told():
+@each(
+    "block",
+    [
+        *({"type": "text"}, text(None), text(5), text([]), text(""), text(" \n")),
+        *({"type": "image"}, {"type": "document", "source": "x"}, {"type": "image", "source": {}}),
+        *({"type": "image", "source": {**SOURCE, key: None}} for key in SOURCE),
+        *({"type": "image", "source": {**SOURCE, "data": data}} for data in ("abc", "é", " ")),
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": " "}},
+        {"type": "image", "source": {"type": "url"}},
+        {"type": "tool_result", "tool_use_id": "t", "content": [text(None)]},
+    ],
+)
+def test_a_block_that_nothing_can_answer_is_refused(block):
+    """The newest CLI never answers some; the service refuses others, and all that comes after."""
+    with pytest.raises(UsageError, match="block 2 of the prompt"):
+        user_message([text("hi"), block])
+    with pytest.raises(UsageError, match="attachment 1"):
+        user_message("hi", [block])
+
+
+def test_what_a_wrong_block_holds_is_not_repeated():
     """It may be long, and it may be secret."""
     for block in ({"key": "sk-ant-" + "x" * 5000}, "sk-ant-1", {"k" * 5000: 1}):
         with pytest.raises(UsageError) as caught:
             user_message([block])
         assert len(str(caught.value)) < 300 and "sk-ant" not in str(caught.value)
-    with pytest.raises(UsageError, match=r"'a', 'b', 'c', 'd', \.\.\. and no"):
+    with pytest.raises(UsageError, match=r"'a', 'b', 'c', 'd', \.\.\."):
         user_message([dict.fromkeys("abcdefgh")])
-
-
-def image(data="iVBORw0KGgo="):
-    """A content block of an image."""
-    return {"type": "image", "source": {"type": "base64", "media_type": "x", "data": data}}
-
-
-def test_the_blocks_of_a_prompt_have_limits():
-    """The same as attachments, and together with them."""
-    assert len(content([image()] * 600)) == 600
-    for prompt, attach in (([image()] * 601, ()), ([image()] * 600, [PNG])):
-        with pytest.raises(UsageError, match="601 images are too many"):
-            user_message(prompt, attach)
-    with pytest.raises(UsageError, match="block 2 of the prompt has no data in base64"):
-        user_message([image(), image("abc")])
-    with pytest.raises(UsageError, match=r"31\.5 MB together"):
-        user_message("x" * (30 * 1024 * 1024), [PNG])
-
-
-def test_attachments_come_first_and_in_order():
-    """Before blocks as before a text."""
-    block = {"type": "text", "text": "compare"}
-    for prompt in ("compare", [block]):
-        blocks = content(prompt, [PDF, PNG, b"a text"])
-        assert [each["type"] for each in blocks] == ["document", "image", "document", "text"]
-        assert blocks[-1] == block
-
-
-def test_no_attachments_leave_a_text():
-    """An empty list, or None, attaches nothing."""
-    assert content("hi", []) == content("hi", None) == "hi"
-
-
-def test_what_cannot_be_attached_is_refused():
-    """The brackets forgotten, a missing file."""
-    with pytest.raises(UsageError, match=r"attach=\[\.\.\.\]"):
-        user_message("hi", "a.png")
-    with pytest.raises(UsageError, match="No such file"):
-        user_message("hi", ["gone.png"])
-
-
-def test_a_prompt_with_attachments_may_not_be_blank():
-    """An image alone asks nothing either, and nothing is read for it."""
-    file = io.BytesIO(PNG)
-    for prompt in (" ", [], 3):
-        with pytest.raises(UsageError):
-            user_message(prompt, [file])
-    assert file.tell() == 0
 
 
 def test_questions_without_attachments_load_nothing_for_them():
     """Most are like that."""
     code = (
-        "import sys, claude_sync.prompts as prompts; prompts.user_message('hi'); "
+        "import sys, claude_sync.prompts as prompts; prompts.user_message('hi', data='a'); "
         "prompts.user_message([{'type': 'text', 'text': 'hi'}]); "
         "print(*[name for name in sys.modules if 'attachment' in name or 'image' in name])"
     )
-    printed = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert printed.stdout.split() == []
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == []
 
 
 def test_what_can_be_read_once_is_kept():
-    """An open file and a generator give the same message as often as it is made."""
-    block = {"type": "text", "text": "hi"}
-    for prompt, attach in (
-        ("hi", [io.BytesIO(PNG)]),
-        ("hi", iter([PNG])),
-        ((each for each in [block]), [io.BytesIO(PNG)]),
+    """Open files and generators give the same message as often as it is made."""
+    blocks = [text("hi")]
+    for prompt, attach, data in (
+        ("hi", [io.BytesIO(PNG)], "a"),
+        ("hi", iter([PNG]), iter(["a"])),
+        (iter(blocks), [io.BytesIO(PNG)], ["a"]),
     ):
-        kept = read_once(prompt, attach)
-        first = user_message(*kept)
-        assert first == user_message(*kept)
-        assert first["message"]["content"] == [*content("x", [PNG])[:-1], block]
-
-
-def test_what_can_be_read_again_stays_as_it_is():
-    """A question without attachments is not touched."""
+        kept = read_once(prompt, attach, data)
+        assert content(*kept) == content(*kept) == content(blocks, [PNG], "a")
     question = Answer("hi")
-    kept = read_once(question, ())
-    assert kept == ("hi", ()) and kept[0] is question
-    with pytest.raises(UsageError, match="blank"):
-        read_once(" ", ())
+    assert read_once(question)[0] is question and read_once(question)[1] == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("prompt", "is_one"),
     [
         ("/model haiku", True),
         ("\n /model haiku", True),
         ("what does /model do?", False),
-        ([{"type": "image"}, {"type": "text", "text": "/model haiku"}], True),
-        ([{"type": "text", "text": "/model haiku"}, {"type": "text", "text": "hi"}], True),
-        ([{"type": "text", "text": "hi"}, {"type": "text", "text": None}], False),
+        ([{"type": "image"}, text("/model haiku")], True),
+        ([text("/model haiku"), text("hi")], True),
+        ([text("hi"), text(None)], False),
     ],
 )
 def test_what_may_be_a_command(prompt, is_one):
     """In doubt it is one."""
     assert may_be_command(prompt) is is_one
+
+
+# Data.
+
+
+def test_data_stands_before_the_prompt():
+    """In blocks of its own, behind what is attached."""
+    assert content("Classify it.", data="/cost @x") == [text("/cost @x"), text("Classify it.")]
+    both = [text("a"), text("b"), text("hi")]
+    assert content("hi", data=["a", "b"]) == content([text("hi")], data=iter("ab")) == both
+    assert [each["type"] for each in content("hi", [PNG], "a")] == ["image", "text", "text"]
+    assert content("hi", data=None) == content("hi", data=[]) == "hi"
+    assert type(content("hi", data=Answer("a"))[0]["text"]) is str
+
+
+@each("data", ["", " ", ["a", "\n"], b"a", ["a", b"b"], {"a": 1}, [{"a": 1}], 3, [None]])
+def test_what_is_no_data_is_refused(data):
+    """Blank texts too, which the service refuses."""
+    with pytest.raises(UsageError, match="data"):
+        user_message("hi", data=data)
+
+
+# Verbatim.
+
+
+def older(prompt, **settings):
+    """What an older CLI gets for a verbatim prompt: its texts."""
+    message = user_message(prompt, verbatim=True, **settings)
+    sent = (for_older_cli(message) or message)["message"]["content"]
+    return [sent] if isinstance(sent, str) else [each.get("text") for each in sent]
+
+
+def test_new_clis_get_a_field():
+    """It is all they need."""
+    message = user_message("/cost", verbatim=True)
+    assert message == {**user_message("/cost"), "client_composed": True}
+    assert "client_composed" not in user_message("/cost")
+
+
+@each(
+    ("prompt", "texts"),
+    [
+        ("hi", ["hi"]),
+        ("a@b.de / c", ["a@b.de / c"]),
+        ("who is @ home", ["who is @ home"]),
+        ("/cost", ["\n/cost"]),
+        ("see @a.txt, please", ["see @a.txt,", " please"]),
+        ("@a\n@b now\nand then", ["@a\n@b", " now\nand then"]),
+        ("see @a.txt", ["see @", "a.txt"]),
+        ("see @/etc/passwd \n", ["see @", "\n/etc/passwd \n"]),
+        ("/clear @a.txt it", ["/clear @a.txt", " it"]),
+        ('see @"my file" now', ['see @"my', ' file" now']),
+        ("see @a /cost", ["see @a", " /cost"]),
+        ([text("/cost @a"), text("hi")], ["/cost @a", "hi"]),
+        ([text("@a b"), text("@a b")], ["@a b", "@a", " b"]),
+        ([text("/cost"), {"type": "later"}], ["/cost", None]),
+        ([text("/cost")], ["\n/cost"]),
+    ],
+)
+def test_older_clis_get_a_text_in_which_nothing_is_interpreted(prompt, texts):
+    """They look at the last text only: at its first letter, and for paths behind an @."""
+    assert older(prompt) == texts
+
+
+def test_only_what_would_be_interpreted_changes():
+    """And the fields of a block stay with its end."""
+    assert for_older_cli(user_message("/cost")) is None
+    assert for_older_cli(user_message("hi", verbatim=True)) is None
+    block = {**text("see @a.txt now"), "cache_control": {"type": "ephemeral"}}
+    message = for_older_cli(user_message([block], verbatim=True))
+    pieces = [text("see @a.txt"), {**block, "text": " now"}]
+    assert message["message"]["content"] == pieces
+    assert older("/cost", data="@a") == ["@a", "\n/cost"]
+
+
+@given(st.text('@/ a.\n"\u00a0\ufeff', min_size=1).filter(str.strip))
+def test_no_text_is_lost_and_none_is_interpreted(prompt):
+    """By the rules that were measured on CLIs."""
+    texts = older(prompt)
+    assert not re.search(r"(?:^|[\s\ufeff])@\S", texts[-1])
+    assert not texts[-1].startswith("/")
+    assert all(each.strip() for each in texts)
+    assert "".join(texts).replace("\n/", "/") == prompt.replace("\n/", "/")

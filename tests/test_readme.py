@@ -1,21 +1,21 @@
 """README.rst tells the truth: its code runs, its tables are complete, its markup is right."""
 
 import dataclasses
+import functools
 import inspect
 import logging
-import os
 import re
-import subprocess
-import sys
 import textwrap
 
 import cli_scripts
 import pytest
-from executables import ROOT, clean_environment, executable, real_cli
+from executables import ROOT, executable, real_cli
+from pytest_runs import run_here
 
 import claude_sync
 from claude_sync import errors
 from claude_sync.runtime.handlers import KINDS
+from claude_sync.testing import ScriptedCli
 
 README = ROOT / "README.rst"
 TEXT = README.read_text(encoding="utf-8")
@@ -30,28 +30,12 @@ def code_blocks():
         yield pytest.param(textwrap.dedent(found.group(2)), id=f"line{line}")
 
 
-def run_by_pytest(folder, code):
-    """Run a block whose tests ask for fixtures, as whoever copies it would."""
-    file = folder / "test_block.py"
-    file.write_text(code, encoding="utf-8")
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", str(folder), "-q"),
-            *("-W", "error", "-p", "_claude_sync_pytest", "-p", "no:cacheprovider", str(file)),
-        ],
-        capture_output=True,
-        text=True,
-        env=clean_environment(folder, PATH=""),
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stdout
-
-
 @pytest.mark.parametrize("code", list(code_blocks()))
 def test_the_code_runs_as_it_is_printed(code, tmp_path, monkeypatch, caplog, request):
     """Each block runs by itself; ``client`` is open; tests in it pass; no handler fails."""
     if re.search(r"\(claude[,)]", code):
-        run_by_pytest(tmp_path, code)
+        printed, code = run_here(monkeypatch, tmp_path, code)
+        assert code == 0, printed
         return
     real = "LoopbackModel" in code
     # Slow enough that a turn still runs when its first words have been looked at.
@@ -62,7 +46,9 @@ def test_the_code_runs_as_it_is_printed(code, tmp_path, monkeypatch, caplog, req
     caplog.set_level(logging.WARNING, "claude_sync")
     file = tmp_path / "block.py"  # the stand-in finds its scripts by file
     file.write_text(code, encoding="utf-8")
-    with claude_sync.Client() as client:
+    # The one that is there already needs no process.
+    memory = functools.partial(ScriptedCli, cli_scripts.thinks_long, pace=pace)
+    with claude_sync.Client(transport=None if real else memory) as client:
         names = {"__name__": "block", "claude_sync": claude_sync, "client": client}
         exec(compile(code, str(file), "exec"), names)
     for name, test in list(names.items()):

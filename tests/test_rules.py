@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each
 
-from claude_sync import policies
 from claude_sync.errors import UsageError
-from claude_sync.rules import ANYTHING, ToolUse, Wildcards, parse_rule, parse_rules
+from claude_sync.permissions import policies
+from claude_sync.permissions.rules import ANYTHING, ToolUse, Wildcards, parse_rule, parse_rules
 
 
 def answers(rule, tool, **fields):
@@ -18,7 +19,7 @@ def answers(rule, tool, **fields):
     return parsed.allows(use), parsed.may_match(use)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "tool"),
     [
         ("Read", "Read"),
@@ -43,7 +44,7 @@ def test_a_rule_covers_its_tools(rule, tool):
     assert answers(rule, tool) == (True, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "tool"),
     [
         ("Read", "Write"),
@@ -62,7 +63,7 @@ def test_a_rule_covers_no_other_tools(rule, tool):
     assert answers(rule, tool) == (False, False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "tool"),
     [
         ("mcp__a", "mcp__a__b__c"),
@@ -76,7 +77,7 @@ def test_an_ambiguous_name_is_denied_but_not_allowed(rule, tool):
     assert answers(rule, tool) == (False, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "advice"),
     [
         ("", "name of a tool"),
@@ -123,7 +124,7 @@ def test_a_rule_shows_its_text():
     assert repr(parse_rule("Bash(git *)")) == "Rule('Bash(git *)')"
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "command", "allowed"),
     [
         ("Bash(git status)", "git status", True),
@@ -151,7 +152,7 @@ def test_a_command_is_compared_with_a_pattern(rule, command, allowed):
     assert answers(rule, "Bash", command=command)[0] is allowed
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "command"),
     [
         ('Bash(git commit -m "x y")', "git commit -m 'x y'"),
@@ -172,7 +173,7 @@ def test_a_deny_rule_leaves_other_commands_alone():
     assert not answers("Bash(git push *)", "Bash", command="git add $X *.py")[1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "expected"),
     [
         ("https://docs.org", (True, True)),
@@ -244,7 +245,7 @@ def test_wildcards_agree_with_regular_expressions(pattern, text):
     assert Wildcards(pattern).matches(text) == bool(re.fullmatch(expression, text))
 
 
-@pytest.mark.parametrize(
+@each(
     "rule",
     [
         *("Bash(git log | head)", "Bash(cd x && make)", "Bash(FOO=1 make)", "Bash(a; b)"),
@@ -278,7 +279,7 @@ def test_other_unknown_names_are_left_alone():
     assert policies.allow_tools("TaskGet", "CronCreate", "Something", "mcp__bash")
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "expected"),
     [
         *(("git push", True), ("git -C . push", True), ("git --no-pager push origin", True)),

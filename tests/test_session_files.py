@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from saved_sessions import Saved, conversation
+from tables import each
 
 from claude_sync import ClaudeError, SessionNotFound, UsageError
 from claude_sync.session_files import (
@@ -44,14 +45,14 @@ def test_the_folder_of_the_cli(monkeypatch, tmp_path):
     assert config_folder("given") == Path("given")
 
 
-@pytest.mark.parametrize("given", ["", 3, b"bytes", ["list"]])
+@each("given", ["", 3, b"bytes", ["list"]])
 def test_a_folder_is_a_path(given):
     """Anything else is refused, by name."""
     with pytest.raises(UsageError, match="config_dir must be the path of a folder"):
         config_folder(given)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "name"),
     [
         ("/tmp/a_b/C.d", "-tmp-a-b-C-d"),
@@ -118,7 +119,7 @@ def test_a_closed_folder_is_told(config, caplog, monkeypatch):
     monkeypatch.setattr(os, "scandir", scandir)
     with caplog.at_level(logging.WARNING, "claude_sync"):
         assert list(session_entries(saved.folder)) == []
-    assert caplog.messages == [f"! {saved.folder} cannot be looked into and is left out: closed"]
+    assert caplog.messages == [f"{saved.folder} cannot be looked into and is left out: closed"]
 
 
 def test_only_files_of_conversations_count(config):
@@ -129,7 +130,7 @@ def test_only_files_of_conversations_count(config):
     assert [entry.name for entry in session_entries(saved.folder)] == [saved.path.name]
 
 
-@pytest.mark.parametrize(
+@each(
     "session",
     [
         *("", "x", "../" + ID, ID + "/..", ID + "\n", ID + ".jsonl", "..", ID[:-1], ID + "0"),

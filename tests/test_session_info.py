@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 
 import pytest
 from saved_sessions import START, Saved, conversation
+from tables import each
 
 from claude_sync import SessionInfo, session_info
 from claude_sync.session_info import Listing, prompt_of
@@ -117,7 +118,7 @@ def test_a_summary_belongs_to_the_message_it_names(config):
     assert info_of(saved.save()).title == "given"
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "prompt"),
     [
         ("plain", "plain"),
@@ -361,7 +362,7 @@ def test_files_that_cannot_be_read(config, caplog, monkeypatch):
     with caplog.at_level(logging.WARNING, "claude_sync"):
         assert [info.title for info in Listing(fine.folder).infos()] == ["fine"]
     assert [record.getMessage() for record in caplog.records] == [
-        f"! {closed.path} cannot be read and is not listed: closed"
+        f"{closed.path} cannot be read and is not listed: closed"
     ]
 
 

@@ -7,6 +7,7 @@ import logging
 from datetime import datetime, timedelta, timezone
 
 import pytest
+from tables import each
 
 from claude_sync import UsageError, session_lines
 from claude_sync.session_lines import (
@@ -40,7 +41,7 @@ def test_the_end_of_a_file(wanted, found):
     assert last_bytes(io.BytesIO(b"abcdef"), 6, wanted) == found
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "found"),
     [
         (b'{"type":"x","n":1}\n{"type":"x","n":2}\n{"type":"y"}\n', 2),
@@ -66,7 +67,7 @@ def test_lines_are_read_in_order_and_damage_is_told(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "claude_sync"):
         assert [line["a"] for line in read_lines(path)] == [1, "�", 3]
     assert [record.getMessage() for record in caplog.records] == [
-        f"! {path}: 2 damaged lines were left out"
+        f"{path}: 2 damaged lines were left out"
     ]
     caplog.clear()
     path.write_bytes(b'{"a":1}\n{"a":')
@@ -95,7 +96,7 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path):
         list(read_lines(tmp_path / "folder"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "found"),
     [
         ("2026-03-01T10:00:00.500Z", datetime(2026, 3, 1, 10, 0, 0, 500_000, timezone.utc)),

@@ -159,7 +159,7 @@ def test_a_last_line_that_hangs_on_nothing_hides_nothing(saved, kind):
     saved.says("to one")
     saved.line(kind, parent=None, subtype="informational", content="Note")
     said = ["one", "to one"]
-    note = ["Informational"] if kind == "system" else []
+    note = ["System"] if kind == "system" else []
     assert read(saved) == [*said, *note]
     saved.line("progress")
     assert read(saved) == [*said, *note]
@@ -168,7 +168,7 @@ def test_a_last_line_that_hangs_on_nothing_hides_nothing(saved, kind):
 def test_notes_alone_are_read(saved):
     """Where nobody has said anything."""
     saved.line("system", subtype="informational", content="Note")
-    assert read(saved) == ["Informational"]
+    assert read(saved) == ["System"]
 
 
 def test_a_note_on_an_earlier_message_counts(saved):
@@ -178,7 +178,7 @@ def test_a_note_on_an_earlier_message_counts(saved):
     saved.user("two")
     saved.says("to two", reply="m2")
     saved.line("system", parent=first, subtype="informational", content="Note")
-    assert read(saved) == ["one", "to one", "Informational"]
+    assert read(saved) == ["one", "to one", "System"]
 
 
 def test_a_line_that_was_not_finished_is_left_out(saved):

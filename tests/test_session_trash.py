@@ -64,7 +64,7 @@ def test_the_trash_is_private(saved):
     """Conversations hold secrets, so nobody else may look into it."""
     trashed = move_to_trash(saved.path)
     if os.name == "posix":
-        assert trashed.stat().st_mode & 0o077 == 0
+        assert trashed.stat().st_mode & 0o777 == 0o700
 
 
 def test_the_same_one_twice_in_a_second(config, saved, monkeypatch):

@@ -220,6 +220,18 @@ def copy_of_title(saved):
     return saved.path.with_suffix("") / "custom-title.json"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
+def test_the_folder_beside_a_conversation_is_private(config):
+    """Whatever rights new files have otherwise."""
+    saved = conversation(config, "hello")
+    before = os.umask(0)
+    try:
+        rename_session(saved.session_id, "first")
+    finally:
+        os.umask(before)
+    assert copy_of_title(saved).parent.stat().st_mode & 0o777 == 0o700
+
+
 def test_the_copy_of_a_title_is_kept_up(config):
     """As the newest CLIs do; it has the rights it had, and no other file appears."""
     saved = conversation(config, "hello")

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shell_lines import HARMLESS, ShellOfStandIns, smuggled, soup
 from stand_in_requests import decided
+from tables import each
 
-from claude_sync import policies
-from claude_sync.shell_commands import simple_commands
+from claude_sync.permissions import policies
+from claude_sync.permissions.shell_commands import simple_commands
 
 BASH = shutil.which("bash")
 ALLOWING = policies.allow_tools("Bash(git *)", "Bash(ls)", "Bash(npm run test:*)")
@@ -23,7 +24,7 @@ def allowed(line):
     return decided(ALLOWING, "Bash", {"command": line}) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "commands"),
     [
         ("git status", ["git status"]),
@@ -59,7 +60,7 @@ def test_what_is_plain_is_understood(line, commands):
     assert simple_commands(line) == commands
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         *("", " ", "\n", ";", "a ;; b", "; a", "a && ", "a |", "| a", "a & & b", "a ; ; b"),
@@ -101,10 +102,19 @@ def test_what_is_not_plain_is_not_understood(line):
     assert simple_commands(line) is None
 
 
-@settings(max_examples=4000)
+@settings(max_examples=1000)
 @given(st.integers(0, 1 << 64))
 def test_nothing_forbidden_is_smuggled_past_an_allow_rule(seed):
     """Whatever runs a forbidden command next to an allowed one is not allowed."""
+    line = smuggled(random.Random(seed).choice)
+    assert not allowed(line), line
+
+
+@pytest.mark.everything
+@settings(max_examples=6000)
+@given(st.integers(0, 1 << 64))
+def test_nothing_forbidden_is_smuggled_in_many_lines_past_an_allow_rule(seed):
+    """The same in many more lines."""
     line = smuggled(random.Random(seed).choice)
     assert not allowed(line), line
 
@@ -119,7 +129,7 @@ def test_what_is_understood_consists_of_plain_commands(seed):
         assert not set(command.split(" ")[0]) & set("$`'\"\\=(){}<>;&|*?[]#!")
 
 
-@pytest.mark.skipif(BASH is None, reason="there is no bash")
+@pytest.mark.skipif(BASH is None, reason="needs bash")
 def test_bash_agrees_that_what_is_allowed_is_harmless(tmp_path):
     """Lines that are allowed run no forbidden program and leave no file in a real shell."""
     shell = ShellOfStandIns(tmp_path, BASH)
@@ -132,7 +142,7 @@ def test_bash_agrees_that_what_is_allowed_is_harmless(tmp_path):
             assert shell.traces(line) == [], line
 
 
-@pytest.mark.skipif(BASH is None, reason="there is no bash")
+@pytest.mark.skipif(BASH is None, reason="needs bash")
 def test_bash_agrees_that_the_smuggled_commands_run(tmp_path):
     """The tests above would notice: most of the smuggled lines do run what is forbidden."""
     shell = ShellOfStandIns(tmp_path, BASH)

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shell_lines import HIDDEN, HIDDEN_ELSEWHERE, REAL, ShellOfStandIns, smuggled, soup
 from stand_in_requests import decided
+from tables import each
 
-from claude_sync import policies
-from claude_sync.shell_suspects import ANYTHING, possible_commands
+from claude_sync.permissions import policies
+from claude_sync.permissions.shell_suspects import ANYTHING, possible_commands
 
 BASH = shutil.which("bash")
 DENYING = policies.deny_tools("Bash(rm *)", "Bash(curl:*)", "Bash(touch *)")
@@ -23,7 +24,7 @@ def denied(line):
     return decided(DENYING, "Bash", {"command": line}) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "command"),
     [
         ("a b; c d", ("c", "d")),
@@ -71,7 +72,7 @@ def test_a_command_is_found_where_it_hides(line, command):
     assert command in possible_commands(line)
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         *("'", '"', "a \\", "a $(b", "a `b", "(a", "a ${b", "a $((1)", "a $'b", "a\0b"),
@@ -95,13 +96,13 @@ def test_what_cannot_be_followed_is_given_up(line):
     assert possible_commands(line) is None
 
 
-@pytest.mark.parametrize("line", [*HIDDEN, *HIDDEN_ELSEWHERE])
+@each("line", [*HIDDEN, *HIDDEN_ELSEWHERE])
 def test_a_hidden_command_is_denied(line):
     """What readers of command lines overlook is found, or the line is given up."""
     assert denied(line.format(p="/usr/bin"))
 
 
-@pytest.mark.skipif(BASH is None, reason="there is no bash")
+@pytest.mark.skipif(BASH is None, reason="needs bash")
 def test_bash_agrees_that_the_hidden_commands_run(tmp_path):
     """The lines above are no fancy: a real shell runs most of them, whatever its version."""
     shell = ShellOfStandIns(tmp_path, BASH)
@@ -144,7 +145,7 @@ def test_data_is_not_a_command():
         assert not denied(line), line
 
 
-@settings(max_examples=4000)
+@settings(max_examples=1000)
 @given(st.integers(0, 1 << 64))
 def test_nothing_forbidden_is_smuggled_past_a_deny_rule(seed):
     """Whatever runs a forbidden command next to a harmless one is denied."""
@@ -152,7 +153,16 @@ def test_nothing_forbidden_is_smuggled_past_a_deny_rule(seed):
     assert denied(line), line
 
 
-@pytest.mark.skipif(BASH is None, reason="there is no bash")
+@pytest.mark.everything
+@settings(max_examples=6000)
+@given(st.integers(0, 1 << 64))
+def test_nothing_forbidden_is_smuggled_in_many_lines_past_a_deny_rule(seed):
+    """The same in many more lines."""
+    line = smuggled(random.Random(seed).choice)
+    assert denied(line), line
+
+
+@pytest.mark.skipif(BASH is None, reason="needs bash")
 def test_bash_agrees_that_what_is_not_denied_does_not_run_it(tmp_path):
     """Lines that are not denied run no forbidden program in a real shell."""
     shell = ShellOfStandIns(tmp_path, BASH)

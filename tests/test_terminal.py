@@ -10,8 +10,9 @@ import threading
 import pytest
 from stand_in_requests import StandInRequest
 
-from claude_sync import terminal
-from claude_sync.terminal import ask_on_terminal, visible
+from claude_sync.permissions import terminal
+from claude_sync.permissions.terminal import ask_on_terminal
+from claude_sync.support.text import visible
 
 RULES = [{"toolName": "Bash", "ruleContent": "ls *"}]
 RULE = {"type": "addRules", "behavior": "allow", "rules": RULES, "destination": "localSettings"}
@@ -201,7 +202,7 @@ def test_that_there_is_no_terminal_is_logged_once(typed, caplog, unwarned):
     for tool in ("Write", "Bash"):
         assert ask_on_terminal(StandInRequest(tool))[0] == "deny"
     (warning,) = warnings_in(caplog)
-    assert warning.startswith("! Claude asked to use Write and was denied, because there was no ")
+    assert warning.startswith("Claude asked to use Write and was denied, because there was no ")
     assert "no terminal to ask on" in warning
     assert "permissions=" in warning
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickle
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE
+from tables import each
 from turn_marks import Clock, marks_of, sample
 
 import claude_sync
@@ -15,8 +16,6 @@ from claude_sync.runtime import items, stamps
 from claude_sync.runtime.stamps import ENDED, SAID, SENT, TURNS_KEPT
 from claude_sync.testing import ScriptedCli, builders
 from claude_sync.timeline import Span, Timeline, shown, timeline_of
-
-PATIENCE = 10
 
 
 @pytest.fixture
@@ -66,15 +65,10 @@ class Stage:
 
 
 @pytest.fixture
-def stage(clock):
+def stage(clock, cli, all_was_expected, pool, ready):
     """All of them, ready."""
-    cli = ScriptedCli()
-    with ThreadPoolExecutor(2) as pool, Client(transport=cli) as client:
-        starting = pool.submit(client.start)
-        cli.accept()
-        starting.result(PATIENCE)
+    with ready(cli) as client:
         yield Stage(client, cli, clock, pool)
-    cli.assert_done()
 
 
 def use(name, use_id, parent=None):
@@ -396,7 +390,7 @@ def test_notebooks_get_a_picture():
     assert "<svg" in timeline._repr_html_()
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "text"),
     [
         (0, "0 ms"),

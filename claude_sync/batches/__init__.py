@@ -4,7 +4,7 @@ The parts of ``claude_sync.map``: many prompts, each with an answer or an error 
 ::
 
     prompts -> [prompts] -> tasks -> [work], on threads, processes or machines -> outcomes
-            -> runtime/batching.py: budget, pace, retries -> [checkpoints] -> items -> program
+            -> batching.py: budget, pace, retries -> [checkpoints] -> items -> program
 
 What a program sees of it is in ``claude_sync/batch.py``.
 """

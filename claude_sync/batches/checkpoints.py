@@ -34,8 +34,8 @@ import time
 from array import array
 from typing import Any, Dict, Iterable, Iterator, Optional, Set, Tuple
 
-from ..answers import Answer
 from ..errors import UsageError
+from ..messages.answer import Answer
 from .items import Item, Task
 
 __all__ = ["Checkpoint", "refuse_to_overwrite", "restored_answer"]

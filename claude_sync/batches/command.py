@@ -76,6 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--column", help="the column, or key, with the prompt (default: prompt)")
     which.add_argument("--template", help='the prompt made of columns: "Summarise: {text}"')
     parser.add_argument(
+        "--interpret",
+        action="store_true",
+        help="have the CLI read @path and run /commands in the prompts, which are sent as they are",
+    )
+    parser.add_argument(
         "--workers", metavar="N", type=positive, default=4, help="how many at once (default: 4)"
     )
     parser.add_argument(
@@ -122,6 +127,7 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
         model=arguments.model,
         cwd=arguments.cwd,
         cli=cli,
+        verbatim=not arguments.interpret,
         **permission_options(arguments),
     )
     begun = time.monotonic()
@@ -198,7 +204,7 @@ def summary(batch: Any, restored: int, written: int, seconds: float, output: str
     lines = []
     for item in batch.errors[:TOLD_FAILURES]:
         name = item.index if item.id is None else f"{item.index} ({item.id})"
-        reason = as_typed(str(item.error)).partition("\n")[0]
+        reason = as_typed(item.error).partition("\n")[0]
         lines.append(f"prompt {name} failed: {type(item.error).__name__}: {reason}")
     if batch.failed > TOLD_FAILURES:
         lines.append(f"and {batch.failed - TOLD_FAILURES} more; see {output}")

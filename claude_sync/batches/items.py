@@ -13,9 +13,18 @@ import hashlib
 import json
 import math
 import os
-from typing import Any, Dict, Optional
+from typing import TYPE_CHECKING, Any, Dict, Generic, Optional
 
-from ..answers import Answer
+from ..messages.answer import Answer
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    T = TypeVar("T", default=Any)
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 __all__ = ["Item", "Outcome", "Task", "digest_of", "row_of"]
 
@@ -24,7 +33,7 @@ DIGEST_BYTES = 8
 
 
 @dataclasses.dataclass(frozen=True)
-class Item:
+class Item(Generic[T]):
     """
     One prompt of a batch, and what came of it: an answer, or an error.
 
@@ -43,7 +52,8 @@ class Item:
 
     index: int
     prompt: Any
-    answer: Optional[Answer] = None
+    # None if it failed. Checkers are not told so: "if item.ok" would not be enough for them.
+    answer: Answer[T] = None  # type: ignore[assignment]
     error: Optional[BaseException] = None
     cost_usd: float = 0.0
     attempts: int = 0
@@ -57,9 +67,9 @@ class Item:
         return self.error is None
 
     @property
-    def data(self) -> Any:
+    def data(self) -> T:
         """The typed answer, where ``returns=`` asked for one; else None."""
-        return None if self.answer is None else self.answer.data
+        return getattr(self.answer, "data", None)  # type: ignore[return-value]
 
     def as_json(self) -> Dict[str, Any]:
         """The item as plain values, as ``to_jsonl()`` and the command write it."""
@@ -89,6 +99,7 @@ class Task:
         run: Makes the tasks of two runs different, for executors that remember results.
         attempts, cost_usd, seconds: So far.
         last_error: What went wrong the last time.
+        question: What is asked about the prompt, which is data then; None: it is asked itself.
 
     """
 
@@ -103,12 +114,13 @@ class Task:
     cost_usd: float = 0.0
     seconds: float = 0.0
     last_error: Optional[BaseException] = None
+    question: Optional[str] = None
 
     def __repr__(self) -> str:
         # Executors log what they were given; prompts are nobody else's business.
         return f"<Task {self.index} of {self.run}>"
 
-    def item(self, answer: Optional[Answer] = None, error: Optional[BaseException] = None) -> Item:
+    def item(self, answer: Any = None, error: Optional[BaseException] = None) -> Item:
         """What the program gets."""
         figures = (self.cost_usd, self.attempts, self.seconds)
         return Item(self.index, self.prompt, answer, error, *figures, id=self.id)
@@ -162,7 +174,7 @@ def structured_output(answer: Answer) -> Any:
 
 def told_error(error: BaseException) -> Dict[str, str]:
     """An error as plain values."""
-    from ..runtime.redaction import redact_text
+    from ..support.redact import redact_text
 
     return {"type": type(error).__name__, "message": redact_text(str(error))}
 

@@ -58,7 +58,7 @@ class HarmlessProgress(Progress):
             show(self._shown)
         except Exception as error:  # a terminal that is gone, a stream that is closed
             self._shown = None
-            logger.warning("! the progress of a batch is not shown any more: %s", error)
+            logger.warning("the progress display failed and is off: %s", error)
 
 
 class BarProgress(Progress):

@@ -39,10 +39,10 @@ def length_of(prompts: Any) -> Optional[int]:
         return None
 
 
-def tasks_of(prompts: Any, run: str) -> Iterator[Task]:
-    """The prompts as tasks, in order."""
+def tasks_of(prompts: Any, run: str, question: Optional[str] = None) -> Iterator[Task]:
+    """The prompts as tasks, in order; or with a *question* about each of them."""
     for index, (label, prompt) in enumerate(labelled(prompts)):
-        yield task_of(index, label, prompt, run)
+        yield task_of(index, label, prompt, run, question)
 
 
 def labelled(prompts: Any) -> Iterator[Tuple[Any, Any]]:
@@ -54,16 +54,17 @@ def labelled(prompts: Any) -> Iterator[Tuple[Any, Any]]:
             yield None, prompt
 
 
-def task_of(index: int, label: Any, prompt: Any, run: str) -> Task:
+def task_of(index: int, label: Any, prompt: Any, run: str, question: Optional[str] = None) -> Task:
     """One prompt as a task; with an error, if it cannot be one."""
-    task = Task(index, prompt, id=label, run=run)
+    task = Task(index, prompt, id=label, run=run, question=question)
     try:
         if isinstance(prompt, dict) and "type" not in prompt:
             unpack(task, prompt)
-        task.digest = digest_of(task.prompt, task.attach)
+        asked = task.prompt if question is None else [question, task.prompt]
+        task.digest = digest_of(asked, task.attach)
         check(task.prompt)
     except Exception as error:  # odd objects may raise anything
-        logger.debug("= prompt %d cannot be asked: %s", index, error)
+        logger.debug("prompt %d cannot be asked: %s", index, error)
         task.error = error
     return task
 

@@ -20,17 +20,18 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Optional
 
-from ..answers import Answer, Turn
 from ..client import Client
+from ..engine.turn import Turn
 from ..errors import ClaudeError, RateLimited
 from ..log import logger
+from ..messages.answer import Answer
 from ..options import Options
 from ..pool import MOST_TURNS, Pool, can_be_used_again
 from ..protocol.tries import reset_of
 from ..runtime.endings import has_effects, reason_of
-from ..runtime.pooling import Member
 from ..runtime.waiting import Deadline
 from .items import Outcome, Task
+from .pooling import Member
 
 __all__ = ["Settings", "attempt", "attempt_in_worker", "make_pool"]
 
@@ -94,7 +95,7 @@ def listener(told_to_wait: Callable[[float], None]) -> Callable[[Client], None]:
     """What has clients tell when the service makes them wait."""
 
     def hear(message: Any) -> None:
-        from ..system_messages import ApiRetry
+        from ..messages.system import ApiRetry
 
         if isinstance(message, ApiRetry) and message.error_status in (None, 429, 503, 529):
             told_to_wait((message.retry_delay_ms or 0.0) / 1000.0)
@@ -229,7 +230,7 @@ def release(key: str, shared: SharedPool) -> None:
             if shared.users or shared.used != used or SHARED.get(key) is not shared:
                 return
             del SHARED[key]
-        logger.debug("= the pool %s is not used any more", key)
+        logger.debug("the pool %s is not used any more", key)
         keeper.run(lambda: shared.pool.close(EXIT_TIME))
 
     keeper.timers.after(IDLE_TIME, close_if_unused)

@@ -60,7 +60,7 @@ a front end gets that does not ask for it:
     ``message`` may be a list of content blocks. ``uuid``: the uuid of the user message, if it
     is new; once used, it is refused. ``steer: true``: it joins the turn that is running; an
     error if none is. ``should_query: false``: it is put into the conversation without a
-    question.
+    question. ``verbatim: true``: no ``@path`` in it is read, and no ``/`` makes a command.
     Messages are asked one after the other, in order; one that is sent while a turn runs
     waits for its end. ``session.interrupt``, ``setModel``, ``setPermissionMode`` and
     ``setMaxThinkingTokens`` are done in the order in which they are sent, too, but wait for

@@ -24,15 +24,14 @@ from collections import deque
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, Deque, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..error_texts import describe_exit
-from ..errors import CliDidNotStart, CliExited, CliNotFound, UsageError
+from ..engine.launch.command import Launch
+from ..engine.launch.process import ProcessTransport
+from ..errors import CliDidNotStart, CliExited, CliNotFound, UsageError, describe_exit
 from ..log import logger, shortened
 from ..protocol.codec import decode
-from ..runtime.command import Launch
 from ..runtime.listening import Listener
 from ..runtime.outgoing import Outgoing
-from ..runtime.process import ProcessTransport
-from ..runtime.redaction import redact_lines
+from ..support.redact import redact_lines
 from .envelope import is_piece
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ class Backend:
         if transport is not None:
             transport.receive(envelope)
         elif envelope.get("type") == "error":
-            logger.warning("! the backend of the bridge says: %s", shortened(str(payload)))
+            logger.warning("the backend of the bridge says: %s", shortened(str(payload)))
 
     def _addressee(self, envelope: Dict[str, Any]) -> Optional[SessionTransport]:
         session_id, identity = envelope.get("session_id"), envelope.get("id")
@@ -218,7 +217,7 @@ class Backend:
         if exit_code is not None:
             reason += f" ({describe_exit(exit_code)})"
         if not self._is_closing and transports:
-            logger.warning("! %s", reason)
+            logger.warning("%s", reason)
         last_words = [] if self._is_closing else self.last_words()
         for transport in transports:
             transport.backend_ended(reason, last_words, exit_code)

@@ -17,7 +17,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..hooks import failed_hook_output
 from ..runtime.handlers import SERVER, TOOL_PREFIX
-from .session_settings import snake_case
+from ..support.text import snake_case
 
 __all__ = ["CallbackForms", "progress_of"]
 

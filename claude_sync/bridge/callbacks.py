@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from ..errors import UsageError
 from ..hooks import hook_output
-from ..permissions import updates
+from ..permissions.request import updates
 from ..protocol.codec import encode
-from .options import camel
+from ..support.text import camel_case
 
 if TYPE_CHECKING:
-    from ..permissions import PermissionRequest
+    from ..permissions.request import PermissionRequest
     from ..runtime.timers import Timer
-    from ..tool_context import ToolContext
+    from ..tools import ToolContext
 
 __all__ = ["Callback", "Callbacks", "HookCallback", "PermissionCallback", "ToolCallback"]
 
@@ -139,13 +139,13 @@ class HookCallback(Waited):
 
     def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
         """See the base class."""
-        answer = {camel(key): value for key, value in payload.items() if value is not None}
+        answer = {camel_case(key): value for key, value in payload.items() if value is not None}
         specific = answer.get("hookSpecificOutput")
         if isinstance(specific, dict):
-            specific = {camel(key): item for key, item in specific.items()}
+            specific = {camel_case(key): item for key, item in specific.items()}
             decision = specific.get("decision")
             if isinstance(decision, dict):
-                specific["decision"] = {camel(key): item for key, item in decision.items()}
+                specific["decision"] = {camel_case(key): item for key, item in decision.items()}
             answer["hookSpecificOutput"] = specific
         checked = hook_output(self._event, answer)
         # A hook about permissions can change the rules as well as who is asked.

@@ -8,40 +8,13 @@ what the CLI there can do; what has no method goes as it is, by ``control``.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Mapping, Optional, Union
+
+from ..engine.control import ROWS, Row
+from ..errors import UsageError
 
 __all__ = ["call_of", "reply_body", "reply_code", "reply_text"]
 
-# Request -> the document's method, and the fields that are its arguments.
-DOCUMENTED: Dict[str, Tuple[str, Tuple[str, ...]]] = {
-    "set_model": ("setModel", ("model",)),
-    "set_permission_mode": ("setPermissionMode", ("mode",)),
-    "set_max_thinking_tokens": ("setMaxThinkingTokens", ("max_thinking_tokens",)),
-    "mcp_status": ("mcpServerStatus", ()),
-    "rewind_files": ("rewindFiles", ("user_message_id",)),
-}
-# Request -> a client's method, and the name there of each field.
-METHODS: Dict[str, Tuple[str, Dict[str, str]]] = {
-    "set_model": ("set_model", {"model": "model"}),
-    "set_permission_mode": ("set_permission_mode", {"mode": "mode"}),
-    "set_max_thinking_tokens": ("set_max_thinking_tokens", {"max_thinking_tokens": "tokens"}),
-    "mcp_status": ("mcp_status", {}),
-    "rewind_files": (
-        "rewind_files",
-        {"user_message_id": "user_message_id", "dry_run": "dry_run"},
-    ),
-    "mcp_reconnect": ("mcp_reconnect", {"serverName": "name"}),
-    "mcp_toggle": ("mcp_toggle", {"serverName": "name", "enabled": "enabled"}),
-    "mcp_set_servers": ("set_mcp_servers", {"servers": "servers"}),
-    "apply_flag_settings": ("apply_settings", {"settings": "settings"}),
-    "get_settings": ("get_settings", {}),
-    "get_context_usage": ("context_usage", {}),
-    "get_usage": ("usage_report", {}),
-    "stop_task": ("stop_task", {"task_id": "task_id"}),
-    "background_tasks": ("background_tasks", {"tool_use_id": "tool_use_id"}),
-    "side_question": ("side_question", {"question": "question"}),
-    "rename_session": ("rename", {"title": "title"}),
-}
 # A field that only says what need not be in the reply.
 UNNEEDED = "skip_behaviors"
 UNKNOWN_CODE = "unsupported_request"
@@ -50,23 +23,36 @@ UNKNOWN_CODE = "unsupported_request"
 def call_of(subtype: str, fields: Mapping[str, Any], extended: bool) -> Union[Dict[str, Any], str]:
     """The payload of the ``query.call`` for a request; a text if there is no word for it."""
     fields = {key: value for key, value in fields.items() if key != UNNEEDED}
+    row = ROWS.get(subtype)
+    arguments = {} if row is None else {field: name for name, (field, _) in row.fields.items()}
     if extended:
-        method, renamed = METHODS.get(subtype, ("", {}))
-        if method and set(fields) <= set(renamed):
-            named = {renamed[key]: value for key, value in fields.items()}
-            return {"method": method, "args": [], "kwargs": named}
+        if row is not None and set(fields) <= set(arguments) and takes_as_they_are(row, fields):
+            named = {arguments[field]: value for field, value in fields.items()}
+            return {"method": row.name, "args": [], "kwargs": named}
         return {"method": "control", "args": [subtype, fields]}
-    if subtype in DOCUMENTED:
-        method, names = DOCUMENTED[subtype]
-        args = [fields.pop(name, None) for name in names]
-        if fields.pop("dry_run", False):
+    if row is not None and row.documented:
+        dry_run = fields.pop("dry_run", False)
+        args = [fields.pop(field, None) for field in arguments if field != "dry_run"]
+        if dry_run:
             args.append({"dryRun": True})
         if not fields:
-            return {"method": method, "args": args}
+            return {"method": row.documented, "args": args}
     return (
         f"the backend of this bridge has no word for the request {subtype!r}. Use a backend of "
         "claude_sync, or do without it"
     )
+
+
+def takes_as_they_are(row: Row[Any], fields: Mapping[str, Any]) -> bool:
+    """Whether the method of *row* leaves values of the wire alone: one may have another unit."""
+    try:
+        return all(
+            check(name, fields[field]) == fields[field]
+            for name, (field, check) in row.fields.items()
+            if field in fields
+        )
+    except UsageError:
+        return False
 
 
 def reply_body(subtype: str, result: Any) -> Dict[str, Any]:

@@ -26,6 +26,7 @@ from ..client import LONGEST_CLOSE, Client, handlers_among
 from ..errors import UsageError
 from ..options import Options, options_from
 from ..runtime.waiting import Deadline
+from ..support.checks import check_seconds
 from .backend import Backend, checked_command
 from .session_settings import create_payload, shared_out
 from .transport import SessionTransport
@@ -135,8 +136,7 @@ class Bridge:
 
         The backend ends because its input does; one that does not is ended by force.
         """
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
-            raise UsageError(f"timeout is a number of seconds, not {timeout!r}.")
+        timeout = check_seconds("timeout", timeout, zero=True)
         if self._process_id != os.getpid():
             return  # a copy in a forked child: the parent's to close
         deadline = Deadline(min(timeout, LONGEST_CLOSE))

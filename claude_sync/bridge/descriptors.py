@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..runtime.process import WINDOWS, Waker
+from ..engine.launch.process import WINDOWS, Waker
 
 __all__ = ["Descriptors"]
 

@@ -19,6 +19,7 @@ from typing import Any, Dict, Mapping, Optional
 import ujson
 
 from ..protocol.codec import integer
+from ..support.text import short_json
 
 __all__ = [
     "CALLBACK_NOT_FOUND",
@@ -62,7 +63,6 @@ REQUESTS: Dict[str, bool] = {
 }
 
 # How many characters of a value an error text shows.
-SHOWN = 80
 
 
 class Refused(Exception):
@@ -112,15 +112,15 @@ def read_request(line: bytes) -> Request:
     kind = message.get("type")
     if not isinstance(kind, str) or kind not in REQUESTS:
         known = ", ".join(REQUESTS)
-        raise refuse(f"there is no message of type {shown(kind)}. Send one of {known}.")
+        raise refuse(f"there is no message of type {short_json(kind)}. Send one of {known}.")
     for name in ("id", "session_id"):
         if message.get(name) is not None and name not in about:
-            raise refuse(f"{kind}: {name} must be a string, not {shown(message[name])}.")
+            raise refuse(f"{kind}: {name} must be a string, not {short_json(message[name])}.")
     payload = message.get("payload")
     if payload is None:
         payload = {}
     if not isinstance(payload, dict):
-        raise refuse(f"{kind}: payload must be an object, not {shown(payload)}.")
+        raise refuse(f"{kind}: payload must be an object, not {short_json(payload)}.")
     if REQUESTS[kind] and "session_id" not in about:
         raise refuse(f"{kind}: session_id is missing. Put in the one of session.created.")
     return Request(kind, about.get("id"), about.get("session_id"), payload)
@@ -141,7 +141,7 @@ def decode_strictly(line: bytes) -> Dict[str, Any]:
             INVALID_MESSAGE, f"a line is not JSON ({error}). Send one JSON object a line."
         ) from None
     if not isinstance(value, dict):
-        raise Refused(INVALID_MESSAGE, f"a message is a JSON object, not {shown(value)}.")
+        raise Refused(INVALID_MESSAGE, f"a message is a JSON object, not {short_json(value)}.")
     return value
 
 
@@ -181,12 +181,3 @@ def finite(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [finite(item) for item in value]
     return value
-
-
-def shown(value: Any) -> str:
-    """*value* for an error text."""
-    try:
-        text = json.dumps(value)
-    except RecursionError:  # what could just be read is too deep to be written
-        return "something nested too deeply"
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."

@@ -21,24 +21,27 @@ import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ..errors import UsageError
-from ..option_kinds import uuid as checked_uuid
-from ..option_rules import check_name
-from ..options import Options, names_of
+from ..options import SETTINGS, Options, names_of
+from ..options.fields import agents_on_the_wire
+from ..options.fields import uuid as checked_uuid
+from ..options.rules import check_option
 from ..prompts import user_message
-from ..runtime.wire_values import agents_on_the_wire
-from .envelope import SESSION_CREATE_FAILED, Refused, Request, shown
+from ..support.text import camel_case
+from ..support.text import short_json as shown
+from .envelope import SESSION_CREATE_FAILED, Refused, Request
 
 __all__ = ["HookWish", "Plan", "Policy", "ToolWish", "camel_keys", "check_updates", "plan_of"]
 
 # The documented names that settings have otherwise.
-RENAMED = {"additional_directories": "add_dirs", "output_format": "returns"}
-# Settings that are functions, or the business of whoever runs the backend.
-NOT_HERE = (
-    *("permissions", "permission_timeout", "post", "transport", "record", "name", "returns"),
-    *("raise_handler_errors", "dialect", "cwd"),
-)
+RENAMED = {
+    setting.bridge: name
+    for name, setting in SETTINGS.items()
+    if setting.bridge is not None and setting.bridge != name
+}
+# What has a meaning in one program only. A form of answers comes under its documented name.
+NOT_HERE = (*(name for name, setting in SETTINGS.items() if setting.kept == "program"), "returns")
 # Settings by which a front end could run, or read, anything.
-NEEDS_TRUST = ("cli", "env", "extra_args", "settings", "plugins")
+NEEDS_TRUST = tuple(name for name, setting in SETTINGS.items() if setting.trust)
 BYPASS = "bypassPermissions"
 HOOK_KEYS = ("matcher", "timeout", "on_failure", "id")
 TOOL_KEYS = (
@@ -193,7 +196,7 @@ def settings_of(given: Mapping[str, Any], cwd: Optional[str], policy: Policy) ->
     known = [name for name in names_of(Options) if name not in NOT_HERE]
     for name, value in given.items():
         if name not in RENAMED:
-            check_name(name, [*known, *RENAMED])
+            check_option(name, [*known, *RENAMED])
         if value is None:
             continue
         if name in NEEDS_TRUST:
@@ -329,13 +332,8 @@ def schema_of(value: Any) -> Any:
 def camel_keys(value: Any) -> Any:
     """*value* with all keys of objects in camelCase, as the CLI has them in its settings."""
     if isinstance(value, dict):
-        return {camel(key): camel_keys(item) for key, item in value.items()}
+        return {camel_case(key): camel_keys(item) for key, item in value.items()}
     return [camel_keys(item) for item in value] if isinstance(value, list) else value
-
-
-def camel(name: str) -> str:
-    """``allow_local_binding`` as ``allowLocalBinding``."""
-    return re.sub(r"(?<=[a-z0-9])_([a-z])", lambda found: found.group(1).upper(), name)
 
 
 def as_it_is(value: Any) -> Any:

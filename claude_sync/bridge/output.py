@@ -133,7 +133,7 @@ class Output:
             try:
                 self._write(taken[0])
             except OSError as error:
-                logger.info("= the front end reads no more: %s", error)
+                logger.info("the front end reads no more: %s", error)
                 self._break()
                 return
             self._written(taken[1])

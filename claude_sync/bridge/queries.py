@@ -10,13 +10,15 @@ the rules about options.
 from __future__ import annotations
 
 import inspect
-import re
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Tuple
 
-from ..control_methods import SUBTYPES, ControlMethods
+from ..control_methods import ControlMethods
+from ..engine.control import ROWS, Row, Rows
 from ..errors import UsageError
-from ..option_kinds import nearest
-from .envelope import QUERY_METHOD_FAILED, Refused, shown
+from ..support.checks import nearest
+from ..support.text import short_json as shown
+from ..support.text import snake_case
+from .envelope import QUERY_METHOD_FAILED, Refused
 from .options import BYPASS, Policy
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ METHODS = tuple(name for name in vars(ControlMethods) if not name.startswith("_"
 
 # These change what comes after them, and so keep their place among the messages.
 IN_ORDER = ("set_model", "set_permission_mode", "set_max_thinking_tokens")
-# What a method may change that options must not say.
-TRUSTED_METHODS = ("apply_settings",)
 
 
 def documented(client: Client) -> Dict[str, Callable[..., Any]]:
@@ -82,7 +82,7 @@ def bound_query(client: Client, payload: Mapping[str, Any], policy: Policy) -> T
         raise Refused(QUERY_METHOD_FAILED, f"method must be a string, not {name!r}.")
     if not isinstance(args, list) or not isinstance(more, dict):
         raise Refused(QUERY_METHOD_FAILED, f"{name}: args must be a list, kwargs an object.")
-    snake = "mcp_status" if name == "mcpServerStatus" else snake_of(name)
+    snake = "mcp_status" if name == "mcpServerStatus" else snake_case(name)
     function = method_of(client, name, snake)
     try:
         check_trust(snake, args, more, policy)
@@ -121,23 +121,18 @@ def check_trust(snake: str, args: List[Any], more: Mapping[str, Any], policy: Po
     """UsageError for what a front end that is not trusted must not do."""
     if policy.trusted:
         return
-    if snake in TRUSTED_METHODS:
+    row: Any = vars(Rows).get(snake)
+    if isinstance(row, Row) and row.trusted:
         policy.require_trust(snake)
     fields: Any = [*args, *more.values()]
     if snake == "control":
         subtype = args[0] if args else more.get("subtype")
-        known = [SUBTYPES.get(method, method) for method in METHODS]
-        if subtype not in known or subtype == SUBTYPES["apply_settings"]:
+        if subtype not in ROWS or ROWS[subtype].trusted:
             policy.require_trust(f"the request {subtype}")
         named = args[1] if len(args) > 1 else more.get("fields")
         fields = list(named.values()) if isinstance(named, dict) else []
     if snake in ("control", "set_permission_mode") and BYPASS in fields:
         policy.require_trust(f"the permission mode {BYPASS}")
-
-
-def snake_of(name: str) -> str:
-    """``setModel`` as ``set_model``."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: "_" + found.group(1).lower(), name)
 
 
 def plain(value: Any) -> Any:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping, Sequence
 
-from ..option_values import EFFORTS, PERMISSION_MODES, SETTING_SOURCES
 from ..options import Options, names_of
+from ..options.fields import EFFORTS, PERMISSION_MODES, SETTING_SOURCES
 from .options import NOT_HERE
 
 __all__ = ["schema"]
@@ -142,6 +142,7 @@ def created_by() -> Schema:
 def sent() -> Schema:
     """The payload of ``session.send``."""
     fields = {"message": PROMPT, "uuid": UUID, "steer": FLAG, "should_query": FLAG}
+    fields["verbatim"] = FLAG
     return record(fields, ["message"])
 
 

@@ -26,6 +26,7 @@ from ..log import logger, shortened
 from ..runtime.responders import Responders
 from ..runtime.timers import Timers
 from ..runtime.waiting import SLICE, Deadline, take_from
+from ..support.checks import check_seconds
 from .bounded_lines import LONGEST_LINE, BoundedLines
 from .descriptors import Descriptors
 from .envelope import (
@@ -42,7 +43,6 @@ from .envelope import (
     encode_envelope,
     is_piece,
     read_request,
-    shown,
 )
 from .options import Policy, plan_of
 from .output import SESSION_BOUND, Output
@@ -124,7 +124,7 @@ class Server:
         self._readers.run(self._read_all)
         while True:
             with contextlib.suppress(Empty):
-                logger.info("= the bridge ends: %s", take_from(self._ending, SLICE))
+                logger.info("the bridge ends: %s", take_from(self._ending, SLICE))
                 break
         self.close()
 
@@ -210,7 +210,7 @@ class Server:
             self.error(refused.code, refused.text, details=refused.details, **refused.about)
             return
         except Exception as error:  # a line nobody foresaw must not end the others' sessions
-            logger.exception("! a line could not be read")
+            logger.exception("a line could not be read")
             text = f"a line could not be read: {type(error).__name__}: {error}"
             self.error(INVALID_MESSAGE, text)
             return
@@ -220,7 +220,7 @@ class Server:
             code, details = refused.code, refused.details
             self.error(code, refused.text, request.id, request.session_id, details)
         except Exception as error:  # nor must a message
-            logger.exception("! %s failed", request.type)
+            logger.exception("%s failed", request.type)
             text = f"{request.type} failed: {type(error).__name__}: {error}"
             code = UNFORESEEN.get(request.type, SDK_ERROR)
             self.error(code, text, request.id, request.session_id, details_of(error))
@@ -260,7 +260,7 @@ class Server:
             with self._lock:
                 self._sessions.pop(session.id, None)
             if not isinstance(error, (ClaudeError, OSError)):
-                logger.exception("! a session could not be created")
+                logger.exception("a session could not be created")
             self.error(SESSION_CREATE_FAILED, str(error), request.id, None, details_of(error))
             self._close_session(session)
 
@@ -274,9 +274,10 @@ class Server:
     def _kill(self, request: Request) -> None:
         session = self._session_of(request)
         given = request.payload.get("timeout")
-        seconds = CLOSING_TIME if given is None else given
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
-            raise request.invalid(f"timeout must be a number of seconds, not {shown(given)}.")
+        try:
+            seconds = CLOSING_TIME if given is None else check_seconds("timeout", given, zero=True)
+        except UsageError as error:
+            raise request.invalid(str(error)) from None
         with self._lock:
             self._sessions.pop(session.id, None)
 
@@ -290,7 +291,7 @@ class Server:
         try:
             session.close(timeout)
         except Exception:
-            logger.exception("! a session did not close well")
+            logger.exception("a session did not close well")
         finally:
             with self._lock:
                 has_place = session.id in self._placed

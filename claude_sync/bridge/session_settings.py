@@ -13,43 +13,24 @@ No thread, no file, no clock. Decided here and nowhere else:
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import re
 from typing import Any, Dict, Mapping, Tuple
 
 from ..errors import UsageError
-from ..options import Options, names_of, settings_of
-from ..runtime.wire_values import agents_on_the_wire
+from ..options import SETTINGS, Options, names_of, settings_of
+from ..options.fields import agents_on_the_wire
+from ..support.text import snake_case
 
-__all__ = ["create_payload", "shared_out", "snake_case"]
+__all__ = ["create_payload", "shared_out"]
 
+# What the backend never gets: this side does it, or says it in another place.
+NOT_SENT = frozenset(name for name, setting in SETTINGS.items() if setting.kept != "cli")
 # What this side needs for itself, and what a restart may change.
-KEPT = (
-    *("tools", "permissions", "permission_timeout", "hooks", "returns", "returns_retries"),
-    *("budget_usd", "start_timeout", "control_timeout", "on_crash", "retries", "retry_effects"),
-    *("name", "record", "post", "raise_handler_errors", "transport", "dialect"),
-    *("model", "fallback_model", "permission_mode", "max_budget_usd", "allowed_tools"),
-    *("resume", "continue_conversation", "fork_session", "session_id"),
-    *("resume_at", "resume_drops_turn", "cwd"),  # what is decided here knows the folder
-)
-# What the backend is never told: it is done here, or said in another place.
-NOT_SENT = (
-    *("tools", "permissions", "permission_timeout", "hooks", "returns_retries", "budget_usd"),
-    *("retries", "retry_effects", "name", "record", "post", "raise_handler_errors"),
-    *("transport", "dialect", "cwd", "on_crash", "start_timeout", "control_timeout"),
-)
-# The names that the document has, beside those that say the same.
-RENAMED = {"add_dirs": "additional_directories", "returns": "output_format"}
-DOCUMENTED = frozenset(
-    {
-        *("model", "permission_mode", "allowed_tools", "disallowed_tools", "system_prompt"),
-        *("max_turns", "max_budget_usd", "max_thinking_tokens", "include_partial_messages"),
-        *("enable_file_checkpointing", "additional_directories", "mcp_servers", "agents"),
-        *("hooks", "sandbox", "setting_sources", "betas", "output_format", "fallback_model"),
-    }
-)
-DEFAULTS: Dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Options)}
+KEPT = NOT_SENT.union(name for name, setting in SETTINGS.items() if setting.scope != "client")
+# The names that the document has, beside those that are the same.
+RENAMED = {name: setting.bridge or name for name, setting in SETTINGS.items()}
+DOCUMENTED = frozenset(setting.bridge for setting in SETTINGS.values() if setting.bridge)
+DEFAULTS: Dict[str, Any] = {name: setting.default for name, setting in SETTINGS.items()}
 # Where the names of settings in the document and of the CLI differ.
 SANDBOX_KEYS = frozenset(
     {
@@ -91,7 +72,7 @@ def create_payload(options: Options, extensions: bool) -> Dict[str, Any]:
     for name in names_of(Options):
         value = getattr(options, name)
         if name not in NOT_SENT and value != DEFAULTS[name]:
-            given[RENAMED.get(name, name)] = SENT.get(name, plain)(value)
+            given[RENAMED[name]] = SENT.get(name, plain)(value)
     merge_prompts(given)
     if not extensions:
         refuse_undocumented(given)
@@ -166,11 +147,6 @@ def output_format(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return {"type": "json_schema", "schema": {}}
     return {"type": "json_schema", "schema": plain(value)}
-
-
-def snake_case(name: str) -> str:
-    """``hookSpecificOutput`` -> ``hook_specific_output``."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: "_" + found.group(1).lower(), name)
 
 
 SENT = {"agents": agents, "sandbox": sandbox, "returns": output_format}

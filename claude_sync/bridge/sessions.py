@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Opt
 
 from ..client import Client
 from ..errors import ClaudeError, ClientClosed, CliExited, TurnError, UsageError
-from ..option_kinds import uuid as checked_uuid
-from ..permissions import LATER, PermissionAnswer
+from ..options.fields import uuid as checked_uuid
+from ..permissions.request import LATER, PermissionAnswer
 from ..prompts import user_message
 from ..runtime.engine import new_uuid
 from .callbacks import Callback, Callbacks, HookCallback, PermissionCallback, ToolCallback
@@ -37,7 +37,7 @@ from .options import check_updates
 from .queries import IN_ORDER, bound_query
 
 if TYPE_CHECKING:
-    from ..answers import Turn
+    from ..engine.turn import Turn
     from .options import HookWish, Plan, ToolWish
     from .server import Server
 
@@ -113,7 +113,8 @@ class Session:
                 for line in lines:
                     self._send("session.stderr", {"line": line}, None)
         if self._plan.prompt is not None:
-            self._in_order(id, lambda: self._submit(id, self._plan.prompt, self._plan.uuid))
+            first = user_message(self._plan.prompt, verbatim=self.client._options.verbatim)
+            self._in_order(id, lambda: self._submit(id, first, self._plan.uuid))
 
     def close(self, timeout: float = CLOSING_TIME) -> None:
         """End it for good, within *timeout* seconds; waits for that."""
@@ -135,7 +136,8 @@ class Session:
         if not isinstance(message, (str, list)):
             raise request.invalid("message must be a string, or a list of content blocks.")
         try:
-            user_message(message)
+            verbatim = payload.get("verbatim", self.client._options.verbatim) is True
+            question = user_message(message, verbatim=verbatim)
             uuid = checked_uuid("uuid", payload.get("uuid"))
         except UsageError as error:
             raise request.invalid(str(error)) from None
@@ -144,14 +146,14 @@ class Session:
         engine = self.client._engine
         if payload.get("steer") is True:
             # Its uuid may come again: what comes too late to steer can be asked.
-            self._in_order(request.id, lambda: engine.steer(user_message(message), uuid))
+            self._in_order(request.id, lambda: engine.steer(question, uuid))
             return
         if uuid is not None:
             self._uuids.add(uuid)
         if payload.get("should_query") is False:
-            self._in_order(request.id, lambda: engine.add_context(user_message(message), uuid))
+            self._in_order(request.id, lambda: engine.add_context(question, uuid))
         else:
-            self._in_order(request.id, lambda: self._submit(request.id, message, uuid))
+            self._in_order(request.id, lambda: self._submit(request.id, question, uuid))
 
     def interrupt(self, request: Request) -> None:
         """``session.interrupt``."""
@@ -337,11 +339,12 @@ class Session:
         if self._callbacks.close(callback) and self._plan.extensions:
             self._send("callback.cancelled", {}, callback.id)
 
-    def _submit(self, id: Optional[str], prompt: Any, uuid: Optional[str]) -> None:
+    def _submit(self, id: Optional[str], message: Dict[str, Any], uuid: Optional[str]) -> None:
         self._server.policy.check_again(self._plan.settings)  # it may have to start the CLI
-        turn = self.client._turn(prompt, False, None, None, True, None)
+        prompt = message["message"]["content"]
+        turn = self.client._turn(message, prompt, False, None, None, True, None)
         turn.add_done_callback(lambda _: self._turn_ended(id, turn))
-        self.client._engine.submit(turn, user_message(prompt), uuid=uuid)
+        self.client._engine.submit(turn, message, uuid=uuid)
 
     def _turn_ended(self, id: Optional[str], turn: Turn) -> None:
         """Tell of an end that the CLI has not told of."""

@@ -33,6 +33,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
 
 from ..log import logger
+from ..prompts import is_verbatim
 from ..protocol.control import error_reply, success_reply
 from .callback_forms import REMEMBERED, CallbackForms, progress_of
 from .calls import call_of, reply_body, reply_code, reply_text
@@ -131,7 +132,7 @@ class Translation:
             fields = {key: value for key, value in request.items() if key != "subtype"}
             self._request(step, str(message.get("request_id")), request.get("subtype"), fields)
         else:
-            logger.debug("= a %s has no place in an envelope; not sent", kind)
+            logger.debug("a %s has no place in an envelope; not sent", kind)
         return step
 
     def kill(self, timeout: Optional[float] = None) -> Step:
@@ -200,6 +201,8 @@ class Translation:
         asked = Asked("send", uuid=uuid)
         if self.extended:
             payload["uuid"] = uuid
+            if is_verbatim(message):
+                payload["verbatim"] = True
             if message.get("shouldQuery") is False:
                 payload["should_query"] = False
                 asked = asked._replace(subtype="context")
@@ -229,7 +232,7 @@ class Translation:
         payload = envelope.get("payload")
         serve = SERVED.get(str(envelope.get("type")))
         if serve is None:
-            logger.debug("= the backend sent a %s, which means nothing", envelope.get("type"))
+            logger.debug("the backend sent a %s, which means nothing", envelope.get("type"))
         else:
             serve(self, step, envelope, payload if isinstance(payload, dict) else {})
         return step
@@ -250,7 +253,7 @@ class Translation:
         unknown = sorted(set(self._payload["options"]) - DOCUMENTED)
         if unknown and not self.extended:
             names = ", ".join(unknown)
-            logger.warning("! the backend knows the document only, and perhaps not: %s", names)
+            logger.warning("the backend knows the document only, and perhaps not: %s", names)
         if self.extended:
             self._greet(step, greeting)
         elif self._wants_tools:
@@ -362,7 +365,7 @@ class Translation:
         elif identity in self._callbacks.answered:
             self._answer_again(step, identity, text)
         elif code != CALLBACK_NOT_FOUND:
-            logger.warning("! the backend of the bridge says: %s", text)
+            logger.warning("the backend of the bridge says: %s", text)
 
     def _fail(self, step: Step, text: str, details: Wire) -> None:
         tail = details.get("stderr_tail")
@@ -386,12 +389,12 @@ class Translation:
             result["user_message_uuids"] = [asked.uuid]
         self._uuids.over(asked.uuid)
         if asked.subtype:
-            logger.warning("! what was steered, or put in as context, is lost: %s", text)
+            logger.warning("what was steered, or put in as context, is lost: %s", text)
         step.say(result)
 
     def _answer_again(self, step: Step, identity: str, text: str) -> None:
         """An answer was refused, and the CLI still waits: give the one that lets nothing pass."""
-        logger.warning("! the backend of the bridge refused an answer: %s", text)
+        logger.warning("the backend of the bridge refused an answer: %s", text)
         payload = self._callbacks.safe_answer(identity, text)
         if payload is not None:
             self._put(step, "callback.response", payload, id=identity)

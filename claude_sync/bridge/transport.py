@@ -16,19 +16,19 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
 
+from ..engine.launch.transport import Transport
 from ..errors import UsageError
 from ..log import logger
 from ..protocol.codec import decode
-from ..runtime.redaction import remember_secrets
-from ..runtime.transport import Transport
 from ..runtime.waiting import Deadline, wait_for
+from ..support.redact import remember_secrets
 from .backlog import Backlog
 from .session_settings import create_payload
 from .steps import Step
 from .translation import Translation
 
 if TYPE_CHECKING:
-    from ..runtime.command import Launch
+    from ..engine.launch.command import Launch
     from .backend import Backend
 
 __all__ = ["SessionTransport"]
@@ -83,7 +83,7 @@ class SessionTransport(Transport):
         options = launch.options.replace(**self._settings)
         if options.resume is not None and not self._extensions:
             # The program's own wish was refused before: this is a restart.
-            logger.warning("! the backend has no word for resuming: a new conversation begins")
+            logger.warning("the backend cannot resume; starting a new conversation")
             options = options.replace(resume=None)
         payload = create_payload(options, self._extensions)
         # The secrets of the CLI there must not be shown here, either.
@@ -185,7 +185,7 @@ class SessionTransport(Transport):
             try:
                 self._do_locked(step)
             except OSError as error:  # the disk is full, and nothing may be lost
-                logger.error("! what comes for a session cannot be kept: %s", error)
+                logger.error("what comes for a session cannot be kept: %s", error)
                 self._kill_locked()
                 self._end_locked([f"what came for the session could not be kept: {error}"], None)
             self._leave_locked()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional
 
-from ..protocol.turns import is_foreign, uuids_of_result
+from ..protocol.exchange import is_foreign, uuids_of_result
 
 __all__ = ["Uuids"]
 

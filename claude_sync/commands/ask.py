@@ -13,11 +13,11 @@ import os
 import select
 import stat
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from ..answers import Answer
 from ..client import Client
 from ..errors import ClaudeError, UsageError
+from ..messages.answer import Answer
 from .common import (
     EXIT_CODES,
     OK,
@@ -51,9 +51,9 @@ examples:
   claude-sync ask --offline "Hello"
   claude-sync ask --model haiku -- "$question"
 
-What comes on standard input, from a pipe or a file, is put after the prompt, or in place
-of a -. Of a pipe that stays silent for {SILENCE:g} seconds nothing is taken. What follows --
-is words, whatever it begins with.
+What comes on standard input, from a pipe or a file, is put before the prompt, or in place of
+a -; nothing in it is taken for a file to read or a command. Of a pipe that stays silent for
+{SILENCE:g} seconds nothing is taken. What follows -- is words, whatever it begins with.
 
 {EXIT_CODES}"""
 
@@ -94,17 +94,19 @@ def add_question_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what *arguments* say; the exit code."""
-    return ask_once(prompt_of(arguments.prompt), arguments)
+    return ask_once(arguments, *prompt_of(arguments.prompt))
 
 
-def ask_once(prompt: str, arguments: argparse.Namespace) -> int:
+def ask_once(
+    arguments: argparse.Namespace, prompt: str, data: Sequence[str] = (), verbatim: bool = False
+) -> int:
     """Ask, show the answer, and what it cost."""
     from ..prompts import read_once
     from .screens import Screen
 
-    asking: Dict[str, Any] = {"timeout": arguments.timeout}
+    asking: Dict[str, Any] = {"timeout": arguments.timeout, "verbatim": verbatim}
     # Before anything is started for it.
-    question, asking["attach"] = read_once(prompt, arguments.attach)
+    question, asking["attach"] = read_once(prompt, arguments.attach, data)
     returns = None if arguments.returns is None else schema_in(arguments.returns)
     screen = Screen(cwd=arguments.cwd)
     options = {
@@ -123,7 +125,7 @@ def ask_once(prompt: str, arguments: argparse.Namespace) -> int:
     except ClaudeError as error:
         if arguments.json:
             known = getattr(error, "answer", None)
-            told = as_typed(str(error))
+            told = as_typed(error)
             print_line(as_json(Answer() if known is None else known, error=told))
         raise
     return OK
@@ -166,16 +168,25 @@ def as_json(answer: Answer, with_data: bool = False, error: Optional[str] = None
 # Standard input.
 
 
-def prompt_of(words: List[str]) -> str:
-    """The prompt: the words as they are, with standard input in place of ``-``, or after them."""
+def prompt_of(words: List[str]) -> Tuple[str, List[str], bool]:
+    """
+    The prompt, the data before it, and whether the prompt itself came in by a pipe.
+
+    Standard input is data, and stands where the ``-`` is, or before the words.
+    """
     if words.count("-") > 1:
         raise UsageError("standard input can be read only once. Write one - in the prompt.")
-    if "-" in words:
-        place = words.index("-")
-        parts = (" ".join(words[:place]), read_stdin(), " ".join(words[place + 1 :]))
+    place = words.index("-") if "-" in words else None
+    if place is None:
+        before, after = "", " ".join(words)
+        piped = read_stdin() if somebody_writes() else ""
     else:
-        parts = (" ".join(words), read_stdin() if somebody_writes() else "", "")
-    return "\n\n".join(filter(None, parts))
+        before, after = " ".join(words[:place]), " ".join(words[place + 1 :])
+        piped = read_stdin()
+    if not before and not after:
+        return piped, [], True
+    data = [before, piped] if after else [piped]
+    return after or before, [each for each in data if each], False
 
 
 def read_stdin() -> str:

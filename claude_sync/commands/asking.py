@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable, Optional
 
-from .. import terminal
+from ..permissions import terminal
 
 if TYPE_CHECKING:
-    from ..permissions import Decision, PermissionRequest
+    from ..permissions.request import Decision, PermissionRequest
 
 __all__ = ["person"]
 

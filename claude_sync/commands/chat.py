@@ -135,7 +135,7 @@ def ask(prompt: str, client: Client, screen: Screen) -> None:
         raise
     except ClaudeError as error:
         screen.clear()
-        complain(as_typed(str(error)))
+        complain(as_typed(error))
 
 
 def run_in_shell(command: str, screen: Screen, cwd: Any) -> None:

@@ -8,7 +8,7 @@ Decisions taken here and nowhere else:
   denied is denied to the CLI as well, which would not ask about what its settings allow.
 * The person at the terminal is asked only where both ends are one: a question would
   otherwise end up in the pipe that the answer goes to.
-* Errors of the library advise programs. Whoever typed a command is told what to type.
+* The advice of the library's errors is for programmers. A command prints its own.
 """
 
 from __future__ import annotations
@@ -19,20 +19,32 @@ import json
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Type
 
 from ..errors import (
+    INSTALL,
+    ApiError,
     AskTimeout,
+    BudgetExceeded,
     ClaudeError,
     CliDidNotStart,
+    CliExited,
+    CliFailed,
     CliNotFound,
+    ExecutionError,
     NotLoggedIn,
+    PromptTooLong,
+    ReturnsError,
     TurnError,
     UsageError,
+    WireError,
+    error_text,
 )
+from ..options import SETTINGS
+from ..support.checks import LONGEST, check_seconds
 
 if TYPE_CHECKING:
-    from ..permissions import Decision, PermissionRequest
+    from ..permissions.request import Decision, PermissionRequest
 
 __all__ = [
     "EXIT_CODES",
@@ -45,6 +57,7 @@ __all__ = [
     "USAGE",
     "add_client_arguments",
     "add_permission_arguments",
+    "advice_of",
     "as_typed",
     "cli_of",
     "client_options",
@@ -73,68 +86,34 @@ exit codes:
   130  interrupted by Ctrl-C; 143 and 129 by a signal, or the end of the terminal
 """
 
-# What the library says to programs, and what is said for it to whoever types a command.
-TYPED = (
-    ("say where it is with cli=...", "say where it is with --cli"),
-    (
-        "Check resume=...: conversations belong to the folder (cwd=...)",
-        "Check --resume: conversations belong to the folder (--cwd)",
+# What to type, in place of the advice that errors have for programmers.
+ADVICE: Dict[Type[ClaudeError], str] = {
+    CliNotFound: (
+        f"Install it ({INSTALL}), or name its path with --cli or the environment variable "
+        "CLAUDE_CODE_PATH."
     ),
-    (
-        "resume=... takes the id of a conversation: answer.session_id, or client.session_id.",
-        "--resume takes the id of a conversation: claude-sync sessions list shows them.",
+    CliExited: "Ask again; --continue resumes the conversation, and chat does so by itself.",
+    BudgetExceeded: "Raise --budget.",
+    PromptTooLong: "Ask '/compact' to shorten it, send less, or begin a new conversation.",
+    ReturnsError: (
+        "Describe the form in the prompt as well, or make fields optional that may be missing."
     ),
-    (
-        "Raise timeout, or ask again: the session stays usable, and .answer holds what there was.",
-        "Raise --timeout, or ask again.",
+    ExecutionError: "Ask again; --continue resumes the conversation.",
+    WireError: (
+        "Make a recording with 'claude-sync record' and report it together with the output of "
+        "'claude-sync doctor'."
     ),
-    ("Raise timeout, or", "Raise --timeout, or"),
-    (
-        "The next question starts it again and resumes the conversation, unless the client was "
-        "made with on_crash='raise'.",
-        "Ask again; --continue goes on with the conversation, and chat does so by itself.",
+}
+# The same for an option that the CLI refused.
+OPTION_ADVICE = {
+    "resume": (
+        "Check --resume: 'claude-sync sessions list' shows the conversations of a folder, and "
+        "they can be resumed in that folder (--cwd)."
     ),
-    (
-        "The session stays usable; see .answer for what there was.",
-        "Ask again; the conversation can be gone on with.",
-    ),
-    ("in the environment or in env={...}.", "in the environment."),
-    ("resets (on_rate_limit tells when), or use another model.", "resets, or try another --model."),
-    (
-        "Check the model's name, model=...; client.info.models lists some.",
-        "Check the model's name: --model.",
-    ),
-    ("and budget_usd=", "and --budget is "),
-    ("Raise max_budget_usd or budget_usd, or open a new client.", "Raise --budget."),
-    ("send less, or open a new client.", "send less, or begin a new conversation."),
-    (
-        "See .answer for what came; describe the wanted form in the prompt as well, make fields "
-        "optional that may be missing, or raise returns_retries.",
-        "Describe the wanted form in the prompt as well, or make fields optional that may be "
-        "missing.",
-    ),
-    ("returns= got a dict that is no JSON Schema", "--returns is no JSON Schema"),
-    ("with Client(record='wire.jsonl')", "with claude-sync record"),
-    (": record=...", ": --record"),
-    ("the working folder cwd=", "the working folder --cwd "),
-    ("not at cwd=...)", "not at --cwd)"),
-    ("policies.allow_all and deny_all are for everything", "--yes is for everything"),
-    (
-        "or let Claude look into it: Client(add_dirs=[...]).",
-        "or let Claude look into it: --cwd.",
-    ),
-    (
-        "Record something with Client(record=...) first.",
-        "Record something with claude-sync record first.",
-    ),
-    ("Pass what delete_session() returned", "Name what claude-sync sessions delete has told"),
-    (
-        "Add a handler with client.on_permission, pass permissions=policy, or allow it from the "
-        "start with allowed_tools=[...]",
-        "Allow it with --allow, or everything with --yes",
-    ),
-)
+}
 
+# What an option takes on the command line alone.
+HELP = {"resume": "go on with this conversation: its id or its beginning; last"}
 # Of the characters of an id, all of them.
 LONG_ID = 36
 
@@ -159,11 +138,23 @@ def complain(text: str) -> None:
         sys.stderr.flush()
 
 
-def as_typed(text: str) -> str:
-    """What an error or a warning of the library says, in the words of the command line."""
-    for said, typed in TYPED:
-        text = text.replace(said, typed)
-    return text
+def as_typed(error: BaseException) -> str:
+    """The text of an error, with advice for the person who typed a command."""
+    if not isinstance(error, ClaudeError):
+        return str(error)
+    return error_text(error.problem, advice_of(error))
+
+
+def advice_of(error: ClaudeError) -> str:
+    """What the person who typed a command can do about an error."""
+    if isinstance(error, CliFailed) and error.option in OPTION_ADVICE:
+        return OPTION_ADVICE[error.option]
+    if isinstance(error, AskTimeout):
+        more = "ask again" if error.sent else "check the CLI with 'claude-sync doctor'"
+        return f"Raise --timeout, or {more}."
+    if isinstance(error, ApiError) and error.status == 404:
+        return "Check the model's name: --model."
+    return ADVICE.get(type(error), error.advice)
 
 
 def harmless(text: str) -> str:
@@ -218,22 +209,21 @@ def on_terminal() -> bool:
 
 def add_client_arguments(parser: argparse.ArgumentParser) -> None:
     """The settings of a client that every command has which asks something."""
-    parser.add_argument("--model", help="alias (sonnet) or full name of the model")
-    parser.add_argument("--cwd", metavar="FOLDER", help="the folder Claude works in")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--resume", metavar="ID", help="go on with this conversation: its id or its beginning; last"
-    )
-    which.add_argument(
-        "--continue",
-        dest="go_on",
-        action="store_true",
-        help="go on with the last conversation of the folder",
-    )
+    for name, setting in SETTINGS.items():
+        if setting.typed is None:
+            continue
+        flag, _, metavar = setting.typed.partition(" ")
+        given: Dict[str, Any] = {
+            "dest": name,
+            "help": HELP.get(name, setting.doc.replace("``", "")),
+        }
+        if setting.default is False:
+            given["action"] = "store_true"
+        elif metavar:
+            given["metavar"] = metavar
+        (which if setting.scope == "conversation" else parser).add_argument(flag, **given)
     add_permission_arguments(parser)
-    parser.add_argument(
-        "--record", metavar="FILE", help="write both directions of the wire to a file, no secrets"
-    )
 
 
 def add_permission_arguments(parser: argparse.ArgumentParser) -> None:
@@ -261,14 +251,9 @@ def client_options(
     """
     if arguments.offline:
         complain(OFFLINE)
-    options: Dict[str, Any] = {
-        "cli": cli_of(arguments),
-        "cwd": arguments.cwd,
-        "model": arguments.model,
-        "resume": resumed(arguments.resume, arguments.cwd),
-        "continue_conversation": arguments.go_on,
-        "record": arguments.record,
-    }
+    typed = [name for name, setting in SETTINGS.items() if setting.typed is not None]
+    options: Dict[str, Any] = {name: getattr(arguments, name) for name in typed}
+    options.update(cli=cli_of(arguments), resume=resumed(arguments.resume, arguments.cwd))
     if on_terminal():
         from .asking import person
 
@@ -299,7 +284,7 @@ def resumed(name: Optional[str], cwd: Optional[str]) -> Optional[str]:
 
 def policy_of(arguments: argparse.Namespace, last: Policy) -> Policy:
     """Who decides about a use of a tool: the rules, and *last* about what they leave open."""
-    from .. import policies
+    from ..permissions import policies
 
     chosen: List[Policy] = []
     if arguments.deny:
@@ -326,7 +311,7 @@ class Nobody:
             advice = f'Allow it with --allow "{request.tool}", or everything with --yes'
             if request.tool == "AskUserQuestion":
                 advice = "Run the command in a terminal to be asked"
-            complain(f"! Claude asked to use {request.tool} and was denied. {advice}.")
+            complain(f"Claude asked to use {request.tool} and was denied. {advice}.")
         return request.deny(
             f"Nobody is there to allow {request.tool}. Go on without it, and say at the end "
             "what you would have done."
@@ -345,11 +330,11 @@ def cli_of(arguments: argparse.Namespace) -> Any:
 def seconds(word: str) -> float:
     """A number of seconds above zero."""
     try:
-        value = float(word)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{word!r} is no number of seconds above 0")
+        value = check_seconds("it", float(word))
+    except (ValueError, UsageError):
+        value = LONGEST
+    if value == LONGEST:  # no limit is the default, and has no word
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number of seconds above 0")
     return value
 
 
@@ -363,7 +348,7 @@ def schema_in(path: str) -> Dict[str, Any]:
     except RecursionError:
         raise UsageError(f"{path} is nested too deeply. Write a JSON Schema.") from None
     except ValueError as error:
-        raise UsageError(f"{path} is no JSON: {error}. Write a JSON Schema.") from None
+        raise UsageError(f"{path} is not JSON: {error}. Write a JSON Schema.") from None
     if not isinstance(schema, dict):
-        raise UsageError(f"{path} is no JSON Schema, which is an object.")
+        raise UsageError(f"{path} is not a JSON Schema, which is an object.")
     return schema

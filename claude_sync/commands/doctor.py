@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .common import FAILED, OK, as_typed, cli_of, harmless
+from .common import FAILED, OK, cli_of, harmless
 
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
 
@@ -40,5 +40,5 @@ def run(arguments: argparse.Namespace) -> int:
 
     report = examine(cli_of(arguments), offline=arguments.offline)
     # The last words of a CLI may be in it.
-    sys.stdout.write(harmless(as_typed(report.text())) + "\n")
+    sys.stdout.write(harmless(report.text()) + "\n")
     return FAILED if report.problems else OK

@@ -20,7 +20,7 @@ import sys
 import unicodedata
 from typing import Any, Callable, Iterable, List, Optional, Tuple
 
-from ..previews import harmless_character
+from ..support.text import visible
 
 __all__ = ["PLAIN", "STYLES", "Painter", "Palette", "columns", "palette", "safe"]
 
@@ -81,15 +81,8 @@ def palette(stream: Any = None) -> Palette:
 
 
 def safe(text: str) -> str:
-    """A text whose control characters are spelled out; line ends and tabs stay."""
-    if text.isprintable():
-        return text
-    return "".join(
-        each
-        if each.isprintable() or each in ("\n", "\t", ZERO_WIDTH_JOINER)
-        else harmless_character(each)
-        for each in text
-    )
+    """*text* with its control characters as escapes; joined emoji stay joined."""
+    return visible(text, keep="\n\t" + ZERO_WIDTH_JOINER)
 
 
 def columns(text: str) -> int:

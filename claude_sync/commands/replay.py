@@ -13,7 +13,7 @@ import threading
 from typing import Any, List, Mapping, Optional, Set
 
 from ..errors import UsageError
-from ..protocol.parsing import parse
+from ..messages.parsing import parse
 from .common import OK
 from .screens import Screen
 

@@ -30,8 +30,9 @@ from .common import here
 from .painting import PLAIN, Painter, columns, palette, safe
 
 if TYPE_CHECKING:
-    from ..answers import Answer, Turn
     from ..client import Client
+    from ..engine.turn import Turn
+    from ..messages.answer import Answer
 
 __all__ = ["Screen", "is_terminal", "tool_line"]
 

@@ -66,7 +66,7 @@ class Typing:
         try:
             save_history(readline, history_file())
         except OSError as error:
-            logger.warning("! the history of what was typed is not kept: %s", error)
+            logger.warning("the history of what was typed is not kept: %s", error)
 
     def read(self, prompt: str, more: str = "... ") -> str:
         """

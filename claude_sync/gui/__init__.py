@@ -9,7 +9,7 @@ Clients in programs with windows: ``gui.tk`` for tkinter, ``gui.qt`` for Qt.
     client.on_permission(tk.PermissionDialog.handler(root))
 
 A toolkit is imported by its own modules alone, and only when a program asks for one.
-``forms`` is what the dialogs of all toolkits have in common.
+What the dialogs of all toolkits have in common is in ``claude_sync.permissions.forms``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ import importlib
 from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
-    from . import forms as forms
     from . import qt as qt
     from . import tk as tk
 
-__all__ = ["forms", "qt", "tk"]
+__all__ = ["qt", "tk"]
 
 
 if not TYPE_CHECKING:  # a checker would believe that there is every name

@@ -78,7 +78,7 @@ def warn_of_bad_release(version: str) -> None:
     # Pythons do not mind: after some thousand calls the interpreter frees one of them.
     if version == "6.12.0" and sys.version_info < (3, 12):
         logger.warning(
-            "! PySide6 6.12.0 makes Pythons before 3.12 crash sooner or later. Install another "
+            "PySide6 6.12.0 makes Pythons before 3.12 crash sooner or later. Install another "
             "release: pip install 'PySide6<6.12'"
         )
 

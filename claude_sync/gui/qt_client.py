@@ -18,11 +18,11 @@ import weakref
 from concurrent.futures import CancelledError
 from typing import Any, Callable, List, Optional
 
-from ..answers import Turn
 from ..client import Client
+from ..engine.turn import Turn
 from ..errors import ClaudeError, TurnInterrupted, UsageError
 from ..log import logger
-from ..permissions import LATER, PermissionAnswer
+from ..permissions.request import LATER, PermissionAnswer
 from .qt_binding import QtCore, Signal, Slot, check_application, is_valid
 from .qt_frames import Attachment
 
@@ -126,7 +126,7 @@ class QtClient(QtCore.QObject):  # type: ignore[misc]
             try:
                 engine.requests.interrupt(INTERRUPT_TIME)
             except ClaudeError as error:
-                logger.info("= nothing was interrupted: %s", error)
+                logger.info("the interrupt failed: %s", error)
 
         engine.responders.run(stop)
 

@@ -19,9 +19,9 @@ from typing import Any, Callable, List, MutableMapping, Optional
 
 from ..errors import ClaudeError
 from ..log import logger
-from ..permissions import LATER, PermissionAnswer
-from . import forms
-from .forms import PermissionForm, QuestionForm, form_of
+from ..permissions import forms
+from ..permissions.forms import PermissionForm, QuestionForm, form_of
+from ..permissions.request import LATER, PermissionAnswer
 from .qt_binding import QtCore, QtWidgets, check_application, is_valid
 from .qt_views import DiffView, QuestionColumn, QuestionView, paragraph, title_label
 
@@ -122,7 +122,7 @@ class RequestDialog(QtWidgets.QDialog):  # type: ignore[misc]
         try:
             verb()
         except ClaudeError as error:
-            logger.warning("! a dialog could not answer: %s", error)
+            logger.warning("a dialog could not answer: %s", error)
             if self.form.is_open and verb is not self._refuse:
                 self._message.setText(str(error))
                 self._message.show()

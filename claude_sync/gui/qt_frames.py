@@ -28,7 +28,7 @@ from typing import Any, Optional, Set
 
 from ..client import Client
 from ..errors import UsageError
-from ..runtime.frames import Frames
+from .frames import Frames
 from .qt_binding import QtCore, Signal, Slot, check_application, is_valid
 
 __all__ = ["Attachment"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, List, Sequence
 
-from .forms import Line, QuestionField, shown_text
+from ..permissions.forms import Line, QuestionField, shown_text
 from .qt_binding import QtCore, QtGui, QtWidgets
 
 __all__ = ["DiffView", "QuestionColumn", "QuestionView", "paragraph", "title_label"]
@@ -38,6 +38,10 @@ WIDE = 520
 INDENT = 24
 # Of what an option looks like.
 PREVIEW_LINES = 12
+# Where the system's own choice is none: families of letters of one width, the best first; and
+# letters that have several widths in others.
+FIXED_FAMILIES = ("monospace", "DejaVu Sans Mono", "Liberation Mono", "Courier New")
+UNLIKE_LETTERS = "iWm0. "
 
 
 class DiffView(QtWidgets.QTextEdit):  # type: ignore[misc]
@@ -175,13 +179,22 @@ class QuestionColumn(QtWidgets.QScrollArea):  # type: ignore[misc]
 def fixed_font() -> Any:
     """Letters of one width, as large as others; not every system names such a font."""
     font = QtGui.QFontDatabase.systemFont(QtGui.QFontDatabase.SystemFont.FixedFont)
-    if not QtGui.QFontInfo(font).fixedPitch():
-        font.setFamily("monospace")
-        font.setStyleHint(QtGui.QFont.StyleHint.Monospace)
     size = QtWidgets.QApplication.font().pointSizeF()
     if size > 0:  # or it is one of pixels
         font.setPointSizeF(size)
+    if not is_of_one_width(font):
+        font.setStyleHint(QtGui.QFont.StyleHint.Monospace)
+        for family in (*FIXED_FAMILIES, "monospace"):  # which ends the search if none fits
+            font.setFamily(family)
+            if is_of_one_width(font):
+                break
     return font
+
+
+def is_of_one_width(font: Any) -> bool:
+    """Whether all letters have one width. Measured: not every such font says so of itself."""
+    width = QtGui.QFontMetrics(font).horizontalAdvance
+    return len({width(letter) for letter in UNLIKE_LETTERS}) == 1
 
 
 def paragraph(text: str) -> Any:

@@ -30,7 +30,7 @@ import tkinter
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional
 
-from ..runtime.frames import FRAME_WORK, Frames
+from .frames import FRAME_WORK, Frames
 
 if TYPE_CHECKING:
     from ..client import Client

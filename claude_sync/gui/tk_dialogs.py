@@ -24,9 +24,10 @@ import weakref
 from tkinter import ttk
 from typing import Any, Callable, Optional, Tuple, Union
 
-from ..permissions import Later, PermissionRequest
-from . import forms
-from .forms import PermissionForm
+from ..log import logger
+from ..permissions import forms
+from ..permissions.forms import PermissionForm
+from ..permissions.request import Later, PermissionRequest
 from .tk_windows import AutoScrollbar, check_widget, show_over, when_destroyed
 
 __all__ = ["Dialog", "PermissionDialog"]
@@ -41,6 +42,12 @@ MOST_LINES = 24
 FEWEST_LINES = 4
 
 HEADING = "claude_sync_heading"
+
+# Tk opens windows on a machine without fonts, and fails with the first letter.
+NO_FONTS = (
+    "a dialog cannot be shown, since Tk finds no fonts, so the answer is no. Install some (on "
+    "Debian and Ubuntu: apt install fonts-dejavu-core)"
+)
 
 # Background and foreground, for any theme.
 PAPER = ("#ffffff", "#1f2328")
@@ -87,9 +94,11 @@ class Dialog:
             first = self._build(body)
             show_over(self.window, owner)
             first.focus_set()
-        except BaseException:
+        except BaseException as error:
             # The handler fails, which is a no; nothing of the window may stay.
             self._destroy()
+            if isinstance(error, tkinter.TclError) and "font" in str(error):
+                logger.error("%s", NO_FONTS)
             raise
         # Weakly: what Tk made must not end up in a cycle, which the garbage collector would
         # take apart on any thread.

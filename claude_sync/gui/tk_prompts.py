@@ -18,8 +18,8 @@ import weakref
 from typing import Any, Callable, Deque, Optional, Tuple, Type, Union
 
 from ..log import logger
-from ..permissions import LATER, Later
-from .forms import PermissionForm, QuestionForm, form_of
+from ..permissions.forms import PermissionForm, QuestionForm, form_of
+from ..permissions.request import LATER, Later
 from .tk_dialogs import Dialog, PermissionDialog
 from .tk_questions import QuestionDialog
 from .tk_windows import check_widget, refuse_other_threads, when_destroyed
@@ -72,7 +72,7 @@ class Prompts:
             self._next()
         except Exception:
             # What a timer raises would end the program's mainloop.
-            logger.exception("! a dialog could not be shown, so the answer is no")
+            logger.exception("a dialog could not be shown; denied")
             self._is_done()
 
     def _end(self) -> None:

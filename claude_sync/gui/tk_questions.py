@@ -17,8 +17,8 @@ from tkinter import ttk
 from typing import Any, Callable, List, Optional, Union
 
 from ..errors import UsageError
-from ..permissions import Later, Questions
-from .forms import QuestionField, QuestionForm, shown_text
+from ..permissions.forms import QuestionField, QuestionForm, shown_text
+from ..permissions.request import Later, Questions
 from .tk_dialogs import Dialog, heading, paper, wrapped
 from .tk_windows import ScrollArea, check_widget, nothing
 

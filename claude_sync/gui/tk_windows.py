@@ -84,7 +84,7 @@ def when_destroyed(widget: tkinter.Misc, function: Callable[[], object]) -> Call
                 function()
         except Exception:
             # Whoever destroys the window has other things to do.
-            logger.exception("! the end of a window could not be handled")
+            logger.exception("the end of a window could not be handled")
 
     def take_back() -> None:
         if forget():

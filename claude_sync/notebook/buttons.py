@@ -15,10 +15,10 @@ from typing import Any, Callable, List, Tuple, Union
 
 from ..displays import preview_html
 from ..errors import AlreadyAnswered, UsageError
-from ..gui.forms import QuestionField, QuestionForm, always_of
 from ..markup import escape
-from ..permissions import LATER, PermissionRequest, Questions
-from ..terminal import REFUSED, indented, on_one_line
+from ..permissions.forms import QuestionField, QuestionForm, always_of
+from ..permissions.request import LATER, PermissionRequest, Questions
+from ..permissions.terminal import REFUSED, indented, on_one_line
 from .boards import Board, Notice, board_of, open_board, title_html
 from .rendering import PRE
 from .views import current_shell, is_kernel
@@ -48,7 +48,7 @@ def waiting() -> Tuple[Any, ...]:
 def is_decided(subject: Subject) -> bool:
     """Whether it was answered, by whomever, or is no longer wanted."""
     request = subject.request if isinstance(subject, Questions) else subject
-    return request._slot.is_decided()
+    return not request.is_open
 
 
 def buttons(request: Any) -> Any:
@@ -67,7 +67,8 @@ def buttons(request: Any) -> Any:
     permission = request.request if isinstance(request, Questions) else request
     if isinstance(request, PermissionRequest) and request.tool == "AskUserQuestion":
         return None  # of a form that cannot be asked, or it would be on_question's
-    engine = permission._slot.connection.serving._engine
+    slot: Any = permission._slot
+    engine = slot.connection.serving._engine
     board = board_of(engine)
     notice = RequestNotice(request, board)
     with _waiting_lock:

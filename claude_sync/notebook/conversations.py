@@ -12,18 +12,10 @@ from typing import Any, Callable, Dict, Mapping, Optional
 
 from ..client import Client, handlers_among
 from ..errors import BudgetExceeded, UsageError
-from ..options import Options, options_from
+from ..options import CONVERSATION, Options, options_from
 
 __all__ = ["Conversation"]
 
-# The settings that say which conversation to begin with.
-WHICH: Mapping[str, Any] = {
-    "resume": None,
-    "continue_conversation": False,
-    "fork_session": False,
-    "session_id": None,
-    "resume_at": None,
-}
 # What the settings of the notebook must leave to us, and why.
 OURS = {
     "post": "handlers of a notebook run in the cell that waits for them",
@@ -75,7 +67,7 @@ class Conversation:
     def begin(self) -> None:
         """Begin a new conversation with the next question, with the same settings."""
         self.close()
-        self._options = self._options.replace(**WHICH)
+        self._options = self._options.replace(**CONVERSATION)
         self._tools = {}
 
     def use_model(self, model: str) -> None:
@@ -116,7 +108,7 @@ class Conversation:
         session_id = client.session_id
         self.close()
         if session_id is not None:
-            self._options = self._options.replace(**{**WHICH, "resume": session_id})
+            self._options = self._options.replace(**{**CONVERSATION, "resume": session_id})
 
     def _open(self) -> Client:
         self._reopen()

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
 
-from ..answers import Answer
 from ..errors import ClaudeError, UsageError
-from ..returns import form_of
+from ..messages.answer import Answer
+from ..schema import form_of
 from ..tools import Tool
 from .arguments import USAGE, Arguments, parse
 from .conversations import Conversation
@@ -28,8 +28,8 @@ from .views import is_kernel, view_for
 from .watching import watch
 
 if TYPE_CHECKING:
-    from ..answers import Turn
-    from ..permissions import Decision, PermissionRequest
+    from ..engine.turn import Turn
+    from ..permissions.request import Decision, PermissionRequest
 
 __all__ = ["ANSWER", "CLIENT", "Magics", "OneLine"]
 
@@ -198,7 +198,7 @@ class Magics:
         return handlers
 
     def _ask_on_terminal(self, request: PermissionRequest) -> Optional[Decision]:
-        from ..policies import ask_on_terminal
+        from ..permissions.policies import ask_on_terminal
 
         self._show_now()
         return ask_on_terminal(request)

@@ -11,8 +11,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, List, Optional, Tuple, Union
 
 if TYPE_CHECKING:
-    from ..answers import Answer, Turn
-    from ..blocks import ToolResult, ToolUse
+    from ..engine.turn import Turn
+    from ..messages.answer import Answer
+    from ..messages.blocks import ToolResult, ToolUse
 
 __all__ = ["Part", "Use", "Words", "outcome_of", "parts_of", "stamp_of"]
 
@@ -99,7 +100,7 @@ def add_words(parts: List[Part], text: str) -> None:
 
 def is_use(block: Any) -> bool:
     """Whether a block is a use of a tool."""
-    from ..blocks import ToolUse
+    from ..messages.blocks import ToolUse
 
     return isinstance(block, ToolUse)
 

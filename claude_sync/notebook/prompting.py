@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Union
 
 from ..displays import preview_html
 from ..markup import escape
-from ..terminal import (
+from ..permissions.terminal import (
     NOBODY,
     REFUSED,
     always_means,
@@ -33,8 +33,8 @@ from .rendering import summary_of
 from .views import write_out
 
 if TYPE_CHECKING:
-    from ..permissions import Decision, PermissionRequest, Questions
-    from ..questions import Question
+    from ..permissions.questions import Question
+    from ..permissions.request import Decision, PermissionRequest, Questions
 
 __all__ = ["Prompter"]
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Tuple
 
 from ..displays import styled
 from ..markup import escape, markdown_to_html
-from ..terminal import visible
+from ..support.text import visible
 from .parts import Part, Use, Words, outcome_of, parts_of
 
 if TYPE_CHECKING:
-    from ..answers import Answer, Turn
+    from ..engine.turn import Turn
+    from ..messages.answer import Answer
 
 __all__ = ["bundle_of", "cost_line", "summary_of", "text_of_use", "turn_html", "turn_text"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ..answers import Turn
+from ..engine.turn import Turn
 from ..errors import UsageError
 from .boards import board_of, open_board
 from .views import REFRESH, View, current_shell, is_kernel, view_for

@@ -13,12 +13,12 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Tuple
 
-from ..terminal import visible
+from ..support.text import visible
 from .parts import Words, outcome_of, parts_of, stamp_of
 from .rendering import bundle_of, cost_line, folder_of, repr_of, text_of_use
 
 if TYPE_CHECKING:
-    from ..answers import Turn
+    from ..engine.turn import Turn
 
 __all__ = ["REFRESH", "DisplayView", "TextView", "View", "current_shell", "view_for"]
 

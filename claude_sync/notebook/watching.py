@@ -16,7 +16,7 @@ from ..errors import AskTimeout
 from .views import REFRESH, View
 
 if TYPE_CHECKING:
-    from ..answers import Turn
+    from ..engine.turn import Turn
 
 __all__ = ["watch"]
 

@@ -89,15 +89,17 @@ def encode(message: Mapping[str, Any]) -> bytes:
 def encode_question(message: Mapping[str, Any], uuid: str) -> bytes:
     """A user message with its uuid, as a line. Quick for a plain text, as most are."""
     content = message["message"]["content"]
-    if type(content) is not str or "shouldQuery" in message:
+    if type(content) is not str or len(message) != FIELDS:
         return encode({**message, "uuid": uuid})
     text = ujson.dumps(content, ensure_ascii=True, escape_forward_slashes=False)
     return (BEFORE_UUID + uuid + BEFORE_CONTENT + text + AFTER_CONTENT).encode("ascii")
 
 
-# The parts of such a line; must say the same as user_message() in prompts.py.
+# The parts of such a line, and how many fields its message has; must say the same as
+# user_message() in prompts/__init__.py.
 BEFORE_UUID = '{"type":"user","uuid":"'
 BEFORE_CONTENT = '","message":{"role":"user","content":'
+FIELDS = 4
 AFTER_CONTENT = '},"parent_tool_use_id":null,"session_id":""}\n'
 
 

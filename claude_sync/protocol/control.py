@@ -8,16 +8,17 @@ Requests and replies, both ways: their envelopes, ids and safe answers.
 Both sides may have several requests open at once, and replies come in any
 order. Decisions taken here and nowhere else:
 
-* A reply to an id we do not wait for is ignored: old CLIs answer some requests
+* A reply to an id that we do not wait for is ignored: 2.1.29 answers some requests
   twice, and with replayed user messages the CLI echoes our own replies.
-* A request of the CLI that nobody serves is answered all the same, and so that
-  nothing is let through: an unanswered request would park the turn for ever.
-  The exceptions are requests meant for another host, which must stay open.
+* A request of the CLI that nobody serves gets an answer that lets nothing through:
+  an unanswered request would park the turn for ever. The exceptions are requests
+  meant for another host, which must stay open.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..errors import ControlError
 
@@ -38,28 +39,27 @@ __all__ = [
     "success_reply",
 ]
 
-DENIED = (
-    "This program has not said who may use tools, so the answer is no. "
-    "(It can allow some when it starts, by their names.)"
-)
+DENIED = "Permission denied: this program allows no tools that need approval."
 
 # Requests that only another kind of host may answer; an error from us would break them.
 LEFT_OPEN = frozenset(
     {"remote_tool_call", "remote_plumbing_call", "remote_tools_probe", "remote_tools_reannounce"}
 )
 
+# Answers to questions for a person, where there is none.
+DECLINED = {"elicitation": {"action": "decline"}, "request_user_dialog": {"behavior": "cancelled"}}
+
 
 class RequestIds:
     """Ids for our requests: unique within a process, readable in a recording."""
 
-    def __init__(self, prefix: str = "req") -> None:
-        self._prefix = prefix
+    def __init__(self) -> None:
         self._count = 0
 
     def next(self) -> str:
         """A new id."""
         self._count += 1
-        return f"{self._prefix}_{self._count}"
+        return f"req_{self._count}"
 
 
 class Reply:
@@ -80,41 +80,36 @@ class Reply:
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self.raw = raw
         self.request_id = raw.get("request_id")
-        body = raw.get("response")
-        self.body: Dict[str, Any] = body if isinstance(body, dict) else {}
-        self.error: Optional[str] = None
-        self.code: Optional[str] = None
+        self.body = dict_or_empty(raw.get("response"))
+        self.error: str | None = None
+        self.code: str | None = None
         if raw.get("subtype") == "error":
-            error = raw.get("error")
-            self.error = error if isinstance(error, str) else str(error)
-            code = raw.get("error_code")
-            self.code = code if isinstance(code, str) else None
+            self.error = str(raw.get("error"))
+            self.code = text_or_none(raw.get("error_code"))
 
-    def check(self, subtype: str) -> Dict[str, Any]:
+    def check(self, subtype: str) -> dict[str, Any]:
         """The body, or ControlError if the CLI refused."""
         if self.error is not None:
             raise ControlError(subtype, self.error, self.code)
         return self.body
 
 
-def control_request(request_id: str, subtype: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
+# Envelopes.
+
+
+def control_request(request_id: str, subtype: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """A request of ours."""
-    return {
-        "type": "control_request",
-        "request_id": request_id,
-        "request": {"subtype": subtype, **fields},
-    }
+    request = {"subtype": subtype, **fields}
+    return {"type": "control_request", "request_id": request_id, "request": request}
 
 
-def success_reply(request_id: str, body: Mapping[str, Any]) -> Dict[str, Any]:
+def success_reply(request_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Our answer to a request of the CLI."""
-    return {
-        "type": "control_response",
-        "response": {"subtype": "success", "request_id": request_id, "response": dict(body)},
-    }
+    response = {"subtype": "success", "request_id": request_id, "response": dict(body)}
+    return {"type": "control_response", "response": response}
 
 
-def error_reply(request_id: str, text: str, code: Optional[str] = None) -> Dict[str, Any]:
+def error_reply(request_id: str, text: str, code: str | None = None) -> dict[str, Any]:
     """Our refusal of a request of the CLI."""
     response = {"subtype": "error", "request_id": request_id, "error": text}
     if code is not None:
@@ -122,47 +117,62 @@ def error_reply(request_id: str, text: str, code: Optional[str] = None) -> Dict[
     return {"type": "control_response", "response": response}
 
 
-def callback_reply(raw: Mapping[str, Any], payload: Mapping[str, Any]) -> Dict[str, Any]:
+def callback_reply(raw: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
     """Our answer to a ``callback.request``, the older form of asking for permission."""
-    reply: Dict[str, Any] = {"type": "callback.response", "id": raw.get("id")}
-    if "session_id" in raw:
-        reply["session_id"] = raw["session_id"]
-    reply["payload"] = dict(payload)
-    return reply
+    session = {"session_id": raw["session_id"]} if "session_id" in raw else {}
+    return {"type": "callback.response", "id": raw.get("id"), **session, "payload": dict(payload)}
+
+
+def parse_reply(raw: Mapping[str, Any]) -> Reply | None:
+    """The reply in a ``control_response``; None where it has no usable form."""
+    response = raw.get("response")
+    return Reply(response) if isinstance(response, dict) else None
+
+
+def request_body(raw: Mapping[str, Any]) -> tuple[str | None, str, Mapping[str, Any]]:
+    """The id, the subtype and the fields of a request of the CLI, in whichever form it came."""
+    if is_callback(raw):
+        body = dict_or_empty(raw.get("payload"))
+        return text_or_none(raw.get("id")), str(body.get("callback_type", "")), body
+    body = dict_or_empty(raw.get("request"))
+    return text_or_none(raw.get("request_id")), str(body.get("subtype", "")), body
+
+
+# Answers to requests for permission.
 
 
 def allow_reply(
     raw: Mapping[str, Any],
     updated_input: Mapping[str, Any],
     permissions: Sequence[Mapping[str, Any]] = (),
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Our yes to a request for permission, in the form in which it came."""
-    updates = [without_nulls(update) for update in permissions]
-    if raw.get("type") == "callback.request":
+    updates = without_nulls(permissions)
+    if is_callback(raw):
         answer = {"updated_input": dict(updated_input), "updated_permissions": updates}
         return callback_reply(raw, {"behavior": "allow", **answer})
-    # The input is always sent: without it old CLIs refuse the answer.
+    # The input is always sent: without it CLIs up to 2.1.29 refuse the answer.
     answer = {"behavior": "allow", "updatedInput": dict(updated_input)}
     if updates:
         answer["updatedPermissions"] = updates
     return permission_reply(raw, answer)
 
 
-def deny_reply(raw: Mapping[str, Any], message: str, interrupt: bool = False) -> Dict[str, Any]:
+def deny_reply(raw: Mapping[str, Any], message: str, interrupt: bool = False) -> dict[str, Any]:
     """
     Our no to a request for permission, in the form in which it came.
 
     The older form has no word for *interrupt*: there the turn is stopped by a request.
     """
-    answer: Dict[str, Any] = {"behavior": "deny", "message": message}
-    if raw.get("type") == "callback.request":
+    answer: dict[str, Any] = {"behavior": "deny", "message": message}
+    if is_callback(raw):
         return callback_reply(raw, answer)
     if interrupt:
         answer["interrupt"] = True
     return permission_reply(raw, answer)
 
 
-def permission_reply(raw: Mapping[str, Any], answer: Dict[str, Any]) -> Dict[str, Any]:
+def permission_reply(raw: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     """*answer*, with the id of the tool's use where there is one: null is refused."""
     request_id, _, body = request_body(raw)
     tool_use_id = text_or_none(body.get("tool_use_id"))
@@ -171,41 +181,21 @@ def permission_reply(raw: Mapping[str, Any], answer: Dict[str, Any]) -> Dict[str
     return success_reply(request_id or "", answer)
 
 
-def without_nulls(update: Mapping[str, Any]) -> Dict[str, Any]:
-    """A permission update whose rules have no ``ruleContent: null``, which old CLIs refuse."""
-    plain = {key: value for key, value in update.items() if value is not None}
-    rules = plain.get("rules")
-    if isinstance(rules, (list, tuple)):
-        kept: List[Any] = [
-            {key: value for key, value in rule.items() if value is not None}
-            if isinstance(rule, dict)
-            else rule
-            for rule in rules
-        ]
-        plain["rules"] = kept
-    return plain
+def without_nulls(value: Any) -> Any:
+    """Permission updates without ``ruleContent: null`` and the like, which 2.1.29 refuses."""
+    if isinstance(value, Mapping):
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    if isinstance(value, (list, tuple)):
+        return [without_nulls(each) for each in value]
+    return value
 
 
-def parse_reply(raw: Mapping[str, Any]) -> Optional[Reply]:
-    """The reply in a ``control_response``; None where it has no usable form."""
-    response = raw.get("response")
-    return Reply(response) if isinstance(response, dict) else None
+# Answers that let nothing through.
 
 
-def request_body(raw: Mapping[str, Any]) -> Tuple[Optional[str], str, Mapping[str, Any]]:
-    """The id, the subtype and the fields of a request of the CLI, in whichever form it came."""
-    if raw.get("type") == "callback.request":
-        payload = raw.get("payload")
-        body = payload if isinstance(payload, dict) else {}
-        return text_or_none(raw.get("id")), str(body.get("callback_type", "")), body
-    request = raw.get("request")
-    body = request if isinstance(request, dict) else {}
-    return text_or_none(raw.get("request_id")), str(body.get("subtype", "")), body
-
-
-def safe_reply(raw: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+def safe_reply(raw: Mapping[str, Any]) -> dict[str, Any] | None:
     """
-    The answer to a request that nobody serves: it lets nothing through.
+    The answer to a request that nobody serves.
 
     None where the request must stay unanswered, or has no id to answer to.
     """
@@ -214,54 +204,59 @@ def safe_reply(raw: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
         return None
     if subtype == "can_use_tool":
         return deny_reply(raw, DENIED)
-    if raw.get("type") == "callback.request":
+    if is_callback(raw):
         return callback_reply(raw, {})
-    if subtype == "elicitation":
-        return success_reply(request_id, {"action": "decline"})
-    if subtype == "request_user_dialog":
-        return success_reply(request_id, {"behavior": "cancelled"})
+    if subtype in DECLINED:
+        return success_reply(request_id, DECLINED[subtype])
     if subtype == "mcp_message":
         return success_reply(request_id, {"mcp_response": no_such_server(body)})
-    return error_reply(
-        request_id, f"Unsupported control request subtype: {subtype}", "unsupported_request"
-    )
+    text = f"Unsupported control request subtype: {subtype}"
+    return error_reply(request_id, text, "unsupported_request")
 
 
-def failed_reply(raw: Mapping[str, Any], request_id: str) -> Dict[str, Any]:
+def failed_reply(raw: Mapping[str, Any], request_id: str) -> dict[str, Any]:
     """
-    The answer to a request that was to be served, and that we failed to serve.
+    The answer to a request that we failed to serve.
 
-    A hook is blocked in every form there is: an error would count as consent.
+    A hook that can block does block: an error would count as consent.
     """
     _, subtype, body = request_body(raw)
     text = "this request could not be served"
     if subtype == "can_use_tool":
         return deny_reply(raw, DENIED)
-    if raw.get("type") == "callback.request":
+    if is_callback(raw):
         return callback_reply(raw, {})
-    given = body.get("input")
-    event = given.get("hook_event_name") if isinstance(given, dict) else None
-    if subtype != "hook_callback" or event not in ("PreToolUse", "PermissionRequest"):
-        return error_reply(request_id, text)
-    decision: Dict[str, Any] = {"hookEventName": event}
-    if event == "PreToolUse":
+    event = dict_or_empty(body.get("input")).get("hook_event_name")
+    decision: dict[str, Any] = {"hookEventName": event}
+    if subtype == "hook_callback" and event == "PreToolUse":
         decision.update(permissionDecision="deny", permissionDecisionReason=text)
-    else:
+    elif subtype == "hook_callback" and event == "PermissionRequest":
         decision["decision"] = {"behavior": "deny", "message": text}
+    else:
+        return error_reply(request_id, text)
     return success_reply(request_id, {"hookSpecificOutput": decision})
 
 
-def no_such_server(body: Mapping[str, Any]) -> Dict[str, Any]:
+def no_such_server(body: Mapping[str, Any]) -> dict[str, Any]:
     """A JSON-RPC error for a message to an in-process server that does not exist."""
-    message = body.get("message")
-    identity = message.get("id") if isinstance(message, dict) else None
-    return {
-        "jsonrpc": "2.0",
-        "id": identity,
-        "error": {"code": -32601, "message": f"no server named {body.get('server_name')!r}"},
-    }
+    text = f"no server named {body.get('server_name')!r}"
+    identity = dict_or_empty(body.get("message")).get("id")
+    return {"jsonrpc": "2.0", "id": identity, "error": {"code": -32601, "message": text}}
 
 
-def text_or_none(value: object) -> Optional[str]:
-    """*value* if it is a string that can serve as an id."""
+# Values of any type.
+
+
+def is_callback(raw: Mapping[str, Any]) -> bool:
+    """Whether a request came in the older form."""
+    return raw.get("type") == "callback.request"
+
+
+def dict_or_empty(value: object) -> dict[str, Any]:
+    """*value* if it is a JSON object."""
+    return value if isinstance(value, dict) else {}
+
+
+def text_or_none(value: object) -> str | None:
+    """*value* if it is a text that is not empty, as an id is."""
     return value if isinstance(value, str) and value else None

@@ -125,7 +125,8 @@ CALLBACK = Dialect(
 def user_message_question(message: Fields, _uuid: str) -> bytes:
     """A ``user_message``; the slash command ``/compact`` is a request of its own there."""
     content = message["message"]["content"]
-    words = content.split(None, 1) if isinstance(content, str) else []
+    may_be_command = isinstance(content, str) and not message.get("client_composed")
+    words = content.split(None, 1) if may_be_command else []
     if words[:1] != ["/compact"]:
         return encode({"type": "user_message", "content": content})
     request = {"subtype": "compact"}

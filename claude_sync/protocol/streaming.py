@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Type
 
-from ..pieces import Block, Piece, Text, Thinking
+from ..messages.stream_text import Block, Piece, Text, Thinking
 
 __all__ = ["DELTA_FIELDS", "Assembler"]
 
@@ -88,9 +88,10 @@ class Assembler:
             if kind == "content_block_start":
                 return self._block_start(raw, event)
             if kind == "message_start":
-                self._message_start(raw.get("parent_tool_use_id"), event["message"].get("id"))
+                parent = text_or_none(raw.get("parent_tool_use_id"))
+                self._message_start(parent, event["message"].get("id"))
             elif kind == "content_block_stop":
-                self._close((raw.get("parent_tool_use_id"), event.get("index")))
+                self._close(key_of(raw.get("parent_tool_use_id"), event.get("index")))
         except (KeyError, TypeError, AttributeError):
             pass  # a shape this release does not know; on_stream_event still sees it
         return None
@@ -103,9 +104,10 @@ class Assembler:
             return None
         block = self._last_block
         if block is None or index != self._last_index or parent != self._last_parent:
-            block = self._open.get((parent, index))
+            key = parent, index = key_of(parent, index)
+            block = self._open.get(key)
             if block is None:
-                block = self._begin((parent, index), PIECE_CLASSES[delta_type])
+                block = self._begin(key, PIECE_CLASSES[delta_type])
             self._last_parent, self._last_index, self._last_block = parent, index, block
         return block.grow(text)
 
@@ -157,7 +159,7 @@ class Assembler:
     def _block_start(self, raw: Mapping[str, Any], event: Mapping[str, Any]) -> Optional[Piece]:
         start = event["content_block"]
         piece_class = PIECE_CLASSES.get(start["type"])
-        key = (raw.get("parent_tool_use_id"), event.get("index"))
+        key = key_of(raw.get("parent_tool_use_id"), event.get("index"))
         self._close(key)
         if piece_class is None:
             return None
@@ -234,6 +236,11 @@ def likeness(text: str, streamed: str) -> Tuple[int, int]:
     if text.startswith(streamed):
         return (3, len(streamed))
     return (2, 0) if streamed.startswith(text) else NOT_ALIKE
+
+
+def key_of(parent: object, index: object) -> Key:
+    """What a block is found by; an index that is no number or text counts as none."""
+    return text_or_none(parent), index if isinstance(index, (int, float, str)) else None
 
 
 def text_or_none(value: object) -> Optional[str]:

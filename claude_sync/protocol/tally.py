@@ -15,16 +15,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Tuple
 
-from .costs import count_of
+from ..messages.usage import context_of, is_of_the_main_thread
 
 if TYPE_CHECKING:
-    from .agent_usage import AgentLog, AgentUsage
+    from ..messages.agents import AgentLog, AgentUsage
 
-__all__ = ["Tally", "context_of"]
-
-# Speaks where the CLI itself does; nothing was read for that.
-SYNTHETIC = "<synthetic>"
-READ = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+__all__ = ["Tally"]
 
 
 class Tally:
@@ -75,18 +71,10 @@ class Tally:
 
     def _see_agents(self, raw: Mapping[str, Any]) -> None:
         if self._agents is None:
-            from .agent_usage import AgentLog
+            from ..messages.agents import AgentLog
 
             self._agents = AgentLog()
         self._agents.see(raw)
-
-
-def is_of_the_main_thread(raw: Mapping[str, Any]) -> bool:
-    """Whether an ``assistant`` message is the model's, in the main conversation."""
-    message = raw.get("message")
-    if not isinstance(message, dict) or raw.get("parent_tool_use_id") is not None:
-        return False
-    return message.get("model") != SYNTHETIC
 
 
 def mentions_agents(raw: Mapping[str, Any]) -> bool:
@@ -97,13 +85,3 @@ def mentions_agents(raw: Mapping[str, Any]) -> bool:
         return False
     # The two names of the tool.
     return any(isinstance(b, dict) and b.get("name") in ("Task", "Agent") for b in content)
-
-
-def context_of(raw: Mapping[str, Any]) -> Optional[int]:
-    """The size of the context that an ``assistant`` message answers to; None: not told."""
-    message = raw.get("message")
-    usage = message.get("usage") if isinstance(message, dict) else None
-    if not isinstance(usage, dict):
-        return None
-    counts = [count_of(usage.get(name)) for name in READ]
-    return None if counts[0] is None else sum(count or 0 for count in counts)

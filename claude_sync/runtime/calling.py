@@ -14,21 +14,19 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple, Union
 
 from ..errors import UsageError
-from ..events import HandlerError
-from ..log import logger
+from ..log import Failures, logger
+from ..messages.events import HandlerError
 from .handlers import HandlerRegistry, Handling, function_name
 from .posting import Posting
-from .watch import HandlerTimes
 
 if TYPE_CHECKING:
-    from ..answers import Turn
-    from ..pieces import Piece
+    from ..engine.turn import Turn
+    from ..gui.frames import Frames
+    from ..messages.stream_text import Piece
     from .engine import Engine
-    from .frames import Frames
 
 __all__ = ["Calling"]
 
@@ -40,6 +38,7 @@ class Calling:
 
     def __init__(self, engine: Engine, post: Optional[Callable[[Callable[[], None]], object]]):
         self._engine = engine
+        self.failures = Failures()
         self.posting: Union[Posting, Frames, None] = Posting(post) if post is not None else None
         # The same, if it is a window, which draws so many times a second and no more.
         self._frames: Optional[Frames] = None
@@ -52,25 +51,6 @@ class Calling:
         self._released = False
         # What a handler raised that must reach the thread which delivers.
         self._leaving: Optional[BaseException] = None
-        # How long each handler took; None until somebody asks.
-        self._times: Optional[HandlerTimes] = None
-
-    def measure(self) -> HandlerTimes:
-        """From now on, take the time of each call; what was taken so far."""
-        if self._times is None:
-            self._times = HandlerTimes()
-            # Only now, and only for this client: nobody else pays for the clock.
-            setattr(self, "call", self._timed_call)  # noqa: B010 - a method, for mypy
-        return self._times
-
-    def _timed_call(self, handler: Callable[[Any], object], event: Any) -> None:
-        if self.posting is not None:  # timed where it runs
-            Calling.call(self, handler, event)
-            return
-        began = time.monotonic()
-        Calling.call(self, handler, event)
-        if self._times is not None:
-            self._times.add(handler, time.monotonic() - began)
 
     def post_through(self, frames: Optional[Frames]) -> None:
         """
@@ -216,14 +196,11 @@ class Calling:
         registry: HandlerRegistry,
         turn: Optional[Turn],
     ) -> None:
-        began = time.monotonic() if self._times is not None else 0.0
         with self.handling():
             try:
                 handler(event)
             except Exception as error:
                 self._failed(handler, event, error, registry, turn)
-        if self._times is not None and began:
-            self._times.add(handler, time.monotonic() - began)
 
     def _failed(
         self,
@@ -251,11 +228,13 @@ class Calling:
                 else:
                     self._hand_over(reporter, report)
             except BaseException:  # sys.exit() included: this thread is everybody's
-                logger.exception("! the handler %r failed on an error", reporter)
+                name = function_name(reporter)
+                logger.exception("the handler %s failed on a HandlerError", name)
 
     def _log(self, handler: Callable[..., object], event: Any, error: BaseException) -> None:
         name = function_name(handler)
-        logger.error("! the handler %s failed on %s", name, type(event).__name__, exc_info=error)
+        with self._engine.naming:
+            self.failures.log(f"the handler {name} failed on {type(event).__name__}", error)
 
     def _then(self, call: Callable[[], None]) -> None:
         """Do something after every handler called so far has run."""
@@ -267,5 +246,5 @@ class Calling:
                 self._post_call(lambda _: call(), None, call)
             except BaseException as error:
                 # Whoever waits for the turn must not wait for a queue that takes no calls.
-                logger.warning("! a call could not be posted: %s", error)
+                logger.warning("a call could not be posted: %s", error)
                 call()

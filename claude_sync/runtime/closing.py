@@ -24,14 +24,14 @@ import os
 import threading
 from typing import TYPE_CHECKING, List, Optional, Set
 
-from ..answers import Turn
+from ..engine.turn import Turn
 from ..errors import ClaudeError, ClientClosed
-from ..events import Closed
 from ..log import logger
+from ..messages.events import Closed
 from .waiting import Deadline
 
 if TYPE_CHECKING:
-    from ..protocol.turns import Entry
+    from ..protocol.exchange import Sent
     from .connection import Connection
     from .engine import Engine
     from .lifecycle import Lifecycle
@@ -101,7 +101,7 @@ class Closer:
             turns = list(engine.open_turns)
             engine.open_turns.clear()
         for turn in turns:
-            turn._fail(ClientClosed("the client was closed while this was waited for"))
+            turn._fail(ClientClosed("the client was closed during this call"))
         if not lifecycle.over.is_set():
             self.tell(self._reason)
             lifecycle.over.set()
@@ -136,6 +136,10 @@ class Closer:
             self._close(timeout, may_deliver=False)
 
     def _close(self, timeout: float, *, may_deliver: bool) -> None:
+        with self._engine.naming:
+            self._close_named(timeout, may_deliver)
+
+    def _close_named(self, timeout: float, may_deliver: bool) -> None:
         engine, lifecycle = self._engine, self._lifecycle
         deadline = Deadline(timeout)
         # Whoever is just starting the CLI comes first: it will be closed too.
@@ -163,6 +167,7 @@ class Closer:
                 engine.delivery.process(deadline.slice())
         self._join(deadline)
         self.finish()
+        engine.dispatcher.failures.sum_up()
         LIVE.discard(engine)
         if lifecycle.recorder is not None:
             lifecycle.recorder.close()
@@ -171,15 +176,15 @@ class Closer:
     def _interrupt(self, connection: Connection, deadline: Deadline) -> None:
         """A CLI whose input ends would run its turn, and the tools in it, to the end."""
         with self._engine.lock:
-            entry = connection.ledger.running()
-            if entry is None and not connection.ledger.foreign_turn:
+            entry = connection.exchange.running()
+            if entry is None and not connection.exchange.foreign_turn:
                 return
             if entry is not None and isinstance(entry.owner, Turn):
                 # The program closes, it does not interrupt: that is what the waiter is told.
-                entry.owner._interrupted = True
-                closed = ClientClosed("the client was closed while this was waited for")
+                entry.owner._interrupted = entry.interrupted = True
+                closed = ClientClosed("the client was closed during this call")
                 entry.owner._stopping = entry.owner._stopping or closed
-            ends_tools_late = not connection.ledger.tells_uuids and has_open_tool(entry)
+            ends_tools_late = not connection.exchange.tells_lifecycle and has_open_tool(entry)
         written = threading.Event()
 
         def interrupt() -> None:
@@ -202,18 +207,20 @@ class Closer:
 
     def _is_working(self, connection: Connection) -> bool:
         with self._engine.lock:
-            return connection.ledger.running() is not None or connection.ledger.foreign_turn
+            return connection.exchange.running() is not None or connection.exchange.foreign_turn
 
     def _join(self, deadline: Deadline) -> None:
         engine = self._engine
         # First whoever reads: the end of what it reads withdraws requests, which others
         # have to be told of.
-        self._join_each(self._reading_threads(), deadline)
+        readers = self._reading_threads()
+        self._join_each(readers, deadline, "what the CLI has started is still being ended")
         engine.responders.stop()
         engine.timers.stop()
-        self._join_each(self._own_threads(), deadline)
+        others = [thread for thread in self._own_threads() if thread not in readers]
+        self._join_each(others, deadline, "a handler on it has not returned")
 
-    def _join_each(self, threads: List[threading.Thread], deadline: Deadline) -> None:
+    def _join_each(self, threads: List[threading.Thread], deadline: Deadline, why: str) -> None:
         # What the program runs there may never return: a person at a prompt, a long tool.
         lent = self._engine.responders.lent()
         for thread in threads:
@@ -221,10 +228,7 @@ class Closer:
                 continue
             thread.join(deadline.within(LENT_TIME if thread in lent else None))
             if thread.is_alive():
-                logger.warning(
-                    "! the thread %s did not end in time; a handler on it has not returned",
-                    thread.name,
-                )
+                logger.warning("the thread %s did not end in time: %s", thread.name, why)
 
     def _reading_threads(self) -> List[threading.Thread]:
         with self._engine.lock:
@@ -246,7 +250,7 @@ class Closer:
         return threading.current_thread() in self._own_threads()
 
 
-def has_open_tool(entry: Optional[Entry]) -> bool:
+def has_open_tool(entry: Optional[Sent]) -> bool:
     """Whether a tool of this turn has been called and has not returned, as far as delivered."""
     turn = entry.owner if entry is not None else None
     return isinstance(turn, Turn) and len(turn._tool_uses) > len(turn._tool_results)

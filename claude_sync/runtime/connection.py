@@ -25,13 +25,25 @@ import time
 from collections import deque
 from functools import partial
 from logging import DEBUG
-from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Mapping, Optional, Tuple, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Deque,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 from ..errors import CliExited, UsageError
 from ..log import logger, shortened
 from ..protocol import control
 from ..protocol.codec import encode
-from ..protocol.turns import TurnLedger
+from ..protocol.exchange import STEER, Exchange, Sent
 from .items import Asked, Routed, Withdrawn
 from .outgoing import Outgoing
 from .pending import PendingReply
@@ -39,12 +51,12 @@ from .reader import ReaderThread, StderrThread
 from .second_thoughts import SecondThoughts
 
 if TYPE_CHECKING:
-    from .command import Launch
+    from ..engine.launch.command import Launch
+    from ..engine.launch.transport import Transport
+    from ..engine.recording.recorder import Recorder
     from .engine import Engine
     from .open_requests import OpenRequest
-    from .recorder import Recorder
     from .stamps import Marks
-    from .transport import Transport
 
 __all__ = ["BeingReplaced", "Connection"]
 
@@ -52,6 +64,8 @@ __all__ = ["BeingReplaced", "Connection"]
 FORM_TOOL = "StructuredOutput"
 STDERR_LINES_KEPT = 50
 LONGEST_NOISE = 2000
+# The oldest version of the CLI that the library is for.
+OLDEST = (2, 1)
 # How long a CLI that has closed its output, or its input, may take to exit by itself.
 EXIT_PATIENCE = 1.0
 # The whole ladder from polite to firm, for a CLI whose output has ended.
@@ -75,10 +89,11 @@ class Connection:
         self.recorder = recorder
         # Orders writes, and what is decided with them. Never held while something blocks.
         self.write_lock = threading.Lock()
-        self.traffic = engine.traffic.begin()
+        self.traffic = engine.traffic
+        self.traffic.started()
         self.outgoing = Outgoing(transport, engine.name, self._no_longer_reads, self.traffic)
         self.dialect = engine.dialect
-        self.ledger = TurnLedger(engine.dialect.begins_turns)
+        self.exchange = Exchange(in_order=not engine.dialect.begins_turns)
         self.pending: Dict[str, PendingReply] = {}
         self._ids = control.RequestIds()
         # Requests of the CLI that wait for our answer, by their ids.
@@ -87,6 +102,8 @@ class Connection:
         self.second_thoughts = SecondThoughts(engine, self)
         self.stderr_tail: Deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self.last_activity = time.monotonic()
+        # A turn of the CLI's own was interrupted, and no result has come since.
+        self.interrupted_own_turn = False
         self.paused = False
         self.marks: Optional[Marks] = None  # of the question that was sent last
         # The greeting is to be sent; it was sent; it was answered; and what the answer was.
@@ -140,7 +157,7 @@ class Connection:
         """Whether this CLI takes messages that ask for no answer; old ones answer them."""
         if not self.dialect.begins_turns:
             return False
-        return "claude_code_version" in self.greeting or self.ledger.tells_uuids
+        return "claude_code_version" in self.greeting or self.exchange.tells_uuids
 
     def stderr_wanted(self) -> bool:
         """Whether lines of stderr have handlers."""
@@ -215,7 +232,7 @@ class Connection:
         with self.write_lock:
             with self._lock:
                 # Nobody would say that there was nothing to stop.
-                wanted = only_if() and self.ledger.running() is not None and not self.ended
+                wanted = only_if() and self.exchange.running() is not None and not self.ended
             if wanted:
                 self.write(data)
         return None
@@ -227,7 +244,7 @@ class Connection:
 
     def must_read(self) -> bool:
         """Whether reading must not pause: a reply is due, or the end of a turn being stopped."""
-        entry = self.ledger.running()
+        entry = self.exchange.running()
         # What is being stopped is awaited with little patience.
         return bool(self.pending) or bool(entry and getattr(entry.owner, "_interrupted", False))
 
@@ -259,27 +276,29 @@ class Connection:
                 request.withdraw()
                 self._engine.responders.run(partial(self.second_thoughts.is_over, request))
             return None
-        ledger = self.ledger
+        exchange = self.exchange
         withdrawn = None
         with self._lock:
-            before = ledger.current()
+            before = exchange.current()
             if kind == "system":
                 withdrawn = self._system(raw)
             elif kind == "user":
-                ledger.on_replay(raw.get("uuid"))
+                withdrawn = question_in(exchange.on_echo(raw.get("uuid")))
             elif kind == "command_lifecycle":
-                withdrawn = ledger.on_lifecycle(raw.get("command_uuid"), raw.get("state"))
+                finished = exchange.on_lifecycle(raw.get("command_uuid"), raw.get("state"))
+                withdrawn = question_in(finished)
             session_id = raw.get("session_id")
             if kind == "system" and isinstance(session_id, str) and session_id:
                 self._engine.session_id = session_id
-            entry = before or ledger.current()
+            entry = before or exchange.current()
         return Routed(raw, entry, withdrawn=withdrawn)
 
     def _result(self, raw: Mapping[str, Any]) -> Routed:
-        engine, ledger = self._engine, self.ledger
+        engine, exchange = self._engine, self.exchange
         with self._lock:
-            waiting = ledger.running()
-            completes = ledger.on_result(raw)
+            waiting = exchange.running()
+            completes = question_in(exchange.on_result(raw))
+            self.interrupted_own_turn = False
             # Here, where the results of one process come before the start of the next.
             charge = engine.meter.result(raw)
             session_id = raw.get("session_id")
@@ -295,22 +314,25 @@ class Connection:
             raw, completes, completes, waiting if completes is None else None, None, charge
         )
 
-    def _system(self, raw: Mapping[str, Any]) -> Any:
+    def _system(self, raw: Mapping[str, Any]) -> Optional[Sent]:
         subtype = raw.get("subtype")
         if subtype == "init":
-            self.ledger.on_init()
+            self.exchange.on_init(raw)
             self._engine.conversed = True
             tools = raw.get("tools")
             self.took_form = not isinstance(tools, list) or FORM_TOOL in tools
             version = raw.get("claude_code_version")
             if isinstance(version, str):
-                self.cli_version = version
+                self.named_version(version)
             if isinstance(raw.get("capabilities"), list):
                 self.capabilities = raw["capabilities"]
         elif subtype == "session_state_changed":
-            return self.ledger.on_session_state(raw.get("state"))
+            finished = self.exchange.on_session_state(raw.get("state"))
+            if self.exchange.is_stalled():
+                self._engine.watch_stalled(self)
+            return question_in(finished)
         elif isinstance(subtype, str) and "task" in subtype:
-            self.ledger.on_task(raw)
+            self.exchange.on_task(raw)
         return None
 
     def _refused(self, raw: Mapping[str, Any]) -> None:
@@ -325,7 +347,8 @@ class Connection:
             return None
         with self._lock:
             pending = self.pending.pop(reply.request_id, None)
-            withdrawn = self.ledger.on_cancelled(reply.body.get("cancelled")) if pending else None
+            cancelled = reply.body.get("cancelled") if pending else None
+            withdrawn = question_in(self.exchange.on_cancelled(cancelled))
         if pending is not None:
             pending.settle(reply)
         return Withdrawn(withdrawn) if withdrawn is not None else None
@@ -354,6 +377,18 @@ class Connection:
     def answer_elsewhere(self, request: OpenRequest, data: bytes) -> None:
         """As :meth:`answer_request`, on a thread that Ctrl-C does not reach."""
         self._engine.responders.run(lambda: self.answer_request(request, data))
+
+    def named_version(self, version: str) -> None:
+        """The CLI has named its version: warn of one that is too old, once for each client."""
+        self.cli_version = version
+        lifecycle = self._engine.lifecycle
+        if () < version_of(version) < OLDEST and not lifecycle.warned_of_version:
+            lifecycle.warned_of_version = True
+            logger.warning(
+                "the CLI %s is older than 2.1 and is not supported. Update it "
+                "(claude update, or npm install -g @anthropic-ai/claude-code).",
+                version,
+            )
 
     def is_at_least(self, *version: int) -> bool:
         """Whether the CLI is known to be of that version or a later one."""
@@ -386,7 +421,7 @@ class Connection:
             if self.ended:
                 return
             self.ended_because = self.ended_because or reason
-        logger.warning("! ending the CLI: %s", reason)
+        logger.warning("ending the CLI: %s", reason)
         self.transport.kill()
 
     def end(self, error: Optional[Exception]) -> None:
@@ -415,8 +450,10 @@ class Connection:
         for thread in (self.stderr_thread, self.outgoing.thread):
             if thread is not None:
                 thread.join(EXIT_PATIENCE)
-        self.transport.free()
+        # First the files, which may hold secrets: to free the rest can take a while, and the
+        # program may end meanwhile.
         self.launch.remove_temporary_files()
+        self.transport.free()
 
     def shut_down(self, timeout: float) -> None:
         """Close the transport. The second caller waits for the first, or ends it by force."""
@@ -437,6 +474,11 @@ class Connection:
             self.transport.end_input()
             code = self.transport.wait(EXIT_PATIENCE / 2)
         return code
+
+
+def question_in(finished: Sequence[Sent]) -> Optional[Sent]:
+    """The question or context among finished messages; nobody waits for steered ones."""
+    return next((message for message in finished if message.kind != STEER), None)
 
 
 def version_of(text: Optional[str]) -> Tuple[int, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .connection import Connection
 
-__all__ = ["conversation_is_missing", "without_conversation"]
+__all__ = ["conversation_is_missing"]
 
 
 def conversation_is_missing(connection: Connection) -> bool:
@@ -16,15 +16,3 @@ def conversation_is_missing(connection: Connection) -> bool:
         return False
     said = [connection.refusal or "", *connection.stderr_tail]
     return any("No conversation found" in text for text in said)
-
-
-def without_conversation(options: Any) -> Any:
-    """The same options for a conversation that begins anew."""
-    return options.replace(
-        resume=None,
-        continue_conversation=False,
-        fork_session=False,
-        session_id=None,
-        resume_at=None,
-        resume_drops_turn=None,
-    )

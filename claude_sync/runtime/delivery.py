@@ -12,11 +12,13 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..errors import AskTimeout, CalledFromHandler, ClientClosed, UsageError
+from ..log import name_this_thread
 from .items import Asked, Routed
 from .waiting import SLICE, Deadline, wait_for
 
 if TYPE_CHECKING:
-    from ..answers import Answer, Turn
+    from ..engine.turn import Turn
+    from ..messages.answer import Answer
     from .engine import Engine
 
 __all__ = ["Delivery", "DispatcherThread"]
@@ -101,7 +103,7 @@ class Delivery:
             assert timeout is not None
             raise AskTimeout(timeout, what="the session did not become idle")
         if self._engine.lifecycle.closing:
-            raise ClientClosed("the client was closed while this was waited for")
+            raise ClientClosed("the client was closed during this call")
         ended = connection is not None and connection.ended and not connection.retiring
         if alive and ended and connection is not None and connection.error is not None:
             raise connection.error
@@ -113,7 +115,11 @@ class Delivery:
             connection = self._engine.lifecycle.connection
             if self._engine.queue and not self._engine.lifecycle.gave_up:
                 return False
-            if connection is not None and not connection.ended and not connection.ledger.is_idle():
+            if (
+                connection is not None
+                and not connection.ended
+                and not connection.exchange.is_idle()
+            ):
                 return False
         return self._engine.inbox.is_drained()
 
@@ -248,5 +254,6 @@ class DispatcherThread(threading.Thread):
     def run(self) -> None:
         """See the class."""
         engine = self._engine
+        name_this_thread(engine.name)
         while not engine.delivery.is_over():
             engine.delivery.process_batch(None)

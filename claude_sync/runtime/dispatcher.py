@@ -23,9 +23,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
-from ..answers import Turn
-from ..events import Closed
-from ..pieces import Piece, Thinking
+from ..engine.turn import Turn
+from ..messages.events import Closed
+from ..messages.stream_text import Piece, Thinking
+from ..messages.usage import SYNTHETIC
 from ..protocol.streaming import Assembler
 from .calling import NO_HANDLERS, Calling
 from .inbox import MergedDelta
@@ -34,8 +35,8 @@ from .items import Asked, EndOfStream, Routed, StderrLine, Withdrawn
 # The classes of messages are imported where they are looked at: they take longer than all
 # the rest, and the reader has loaded them before the first message comes.
 if TYPE_CHECKING:
-    from ..messages import Assistant, Message, User
-    from ..system_messages import ApiRetry
+    from ..messages.base import Assistant, Message, User
+    from ..messages.system import ApiRetry
     from .engine import Engine
     from .retrying import Retrying
 
@@ -99,7 +100,7 @@ class Dispatcher(Calling):
 
     def _process(self, batch: List[Any], count: Optional[int]) -> None:
         if self._parse is None:
-            from ..protocol.parsing import parse
+            from ..messages.parsing import parse
 
             self._parse = parse
         delivered = 0
@@ -227,10 +228,12 @@ class Dispatcher(Calling):
             self._leaving = error  # Ctrl-C at a prompt: it reaches whoever waits
 
     def _assistant(self, message: Assistant, turn: Optional[Turn]) -> None:
-        from ..blocks import ToolUse
+        from ..messages.blocks import ToolUse
 
-        for piece in self._assembler.complete(message.raw):
-            self._piece(piece)
+        # Claude did not write what the CLI says about a failure; the turn's error has it.
+        if not (message.error and message.model == SYNTHETIC):
+            for piece in self._assembler.complete(message.raw):
+                self._piece(piece)
         for use in message.content:
             if not isinstance(use, ToolUse):
                 continue
@@ -244,7 +247,7 @@ class Dispatcher(Calling):
                 self.call(handler, use)
 
     def _user(self, message: User, turn: Optional[Turn]) -> None:
-        from ..blocks import ToolResult
+        from ..messages.blocks import ToolResult
 
         if turn is not None and turn._insisted > INSISTS_AT_MOST and not turn._off_form:
             # Some CLIs would go on like this for ever.
@@ -260,8 +263,8 @@ class Dispatcher(Calling):
                 self.call(handler, result)
 
     def _system(self, message: Message) -> None:
-        from ..system_messages import ApiRetry, Init, Status
-        from ..task_messages import Task
+        from ..messages.system import ApiRetry, Init, Status
+        from ..messages.tasks import Task
 
         of = self._handlers.of
         for handler in of["system"]:
@@ -292,7 +295,10 @@ class Dispatcher(Calling):
         entry, raw, of = item.completes, item.raw, self._handlers.of
         message = None
         if of["message"] or of["result"] or (turn is not None and turn._buffer is not None):
-            message = self._parse(raw)  # otherwise when somebody looks at it
+            from ..messages.base import Result
+
+            # Otherwise it is made when the program looks at it.
+            message = Result.read(raw, item.charge.usd if item.charge is not None else None)
         if entry is not None and turn is not None and item.charge is not None:
             # Known before the handlers run: a timeout while they do can still give it out.
             turn._answer = turn._make_charged_answer(raw, item.charge, message)

@@ -21,25 +21,31 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Type
 
-from ..answers import Answer, Turn
+from ..engine.turn import Turn
 from ..errors import (
     AskTimeout,
     ExecutionError,
+    NotLoggedIn,
+    RateLimited,
     ReturnsError,
     TurnInterrupted,
+    WireError,
 )
 from ..log import logger
+from ..messages.answer import Answer
 from ..prompts import user_message
+from ..protocol.exchange import CONTRADICTED
 from ..protocol.outcomes import Failure, failure_of
 from .connection import FORM_TOOL
 
 if TYPE_CHECKING:
-    from ..protocol.turns import Entry
+    from ..protocol.exchange import Sent
     from .engine import Engine
 
 __all__ = ["Endings"]
 
 NO_MORE = 1_000_000
+SHIFTED = "the CLI began an earlier question only now, so an answer before this was somebody else's"
 
 
 class Endings:
@@ -50,7 +56,7 @@ class Endings:
         # The last word of the CLI on limits, as it came.
         self.limit: Optional[Mapping[str, Any]] = None
 
-    def ended(self, entry: Entry, raw: Mapping[str, Any]) -> None:
+    def ended(self, entry: Sent, raw: Mapping[str, Any]) -> None:
         """Every handler of the turn has run: complete it, and send the next question."""
         engine, turn = self._engine, entry.owner
         if not isinstance(turn, Turn) or turn._entry is not entry:
@@ -83,13 +89,15 @@ class Endings:
             turn._succeed(answer)
         engine.send_next()
 
-    def withdrawn(self, entry: Entry) -> None:
+    def withdrawn(self, entry: Sent) -> None:
         """The CLI dropped a question, or forgot its result."""
         turn = entry.owner
         self._engine.finished(entry)
         if isinstance(turn, Turn):
             answer = turn._make_answer(None, 0.0, self._engine.cost_usd)
-            if turn._stopping is not None:
+            if entry.reason == CONTRADICTED:
+                turn._fail(WireError(SHIFTED))
+            elif turn._stopping is not None:
                 turn._fail(with_answer(turn._stopping, answer))
             elif turn._interrupted:
                 turn._fail(TurnInterrupted("the turn was interrupted before it began", answer))
@@ -113,12 +121,12 @@ class Endings:
 
     def could_not_deliver(self, item: Any, error: Exception) -> None:
         """A bug of ours: it is logged, and whoever waits for this very item has an end."""
-        logger.error("! could not deliver %r", item, exc_info=error)
+        logger.error("could not deliver %r", item, exc_info=error)
         entry = getattr(item, "completes", None)
         if entry is None:
             return
-        self._engine.finished(entry)
         turn = entry.owner
+        self._engine.finished(entry)
         if isinstance(turn, Turn):
             turn._fail(error)
         self._engine.send_next()
@@ -129,7 +137,7 @@ class Endings:
         self, turn: Turn, raw: Mapping[str, Any], failure: Optional[Failure], problems: List[str]
     ) -> Optional[Failure]:
         """Read the data that ``returns=`` asked for; what is wrong with it is a failure."""
-        from ..returns import Mismatch
+        from ..schema import Mismatch
 
         answer, form = turn._answer, turn._form
         assert answer is not None and form is not None
@@ -142,7 +150,7 @@ class Endings:
                 problems.append(failure.reason)
             return failure
         connection = self._engine.lifecycle.connection
-        is_own = connection is not None and connection.ledger.in_flight is turn._entry
+        is_own = connection is not None and connection.exchange.question is turn._entry
         if connection is not None and is_own and not connection.took_form:
             turn._form_tries = NO_MORE  # it would be the same every time
             problems.append("the CLI does not accept the JSON Schema of returns=: make it plainer")
@@ -150,24 +158,42 @@ class Endings:
         data = raw.get("structured_output")
         try:
             if data is None:
-                raise Mismatch(["no data came: the model answered in plain text"])
+                raise Mismatch(((), "no data came: the model answered in plain text"))
             answer.data = form.read(data)
         except Mismatch as mismatch:
             problems.extend(mismatch.problems)
             return Failure(ReturnsError, f"the answer is not {form.name}")
         except Exception as error:  # a class of the program's may raise anything
-            logger.exception("! the answer could not be read as %s", form.name)
+            logger.exception("the answer could not be read as %s", form.name)
             problems.append(f"{type(error).__name__}: {error}")
             return Failure(ReturnsError, f"the answer could not be read as {form.name}")
         return None
 
     def _error(self, failure: Failure, answer: Answer, problems: List[str]) -> Exception:
-        from .redaction import redact_text
+        from ..support.redact import redact_text
 
         failure.reason = redact_text(failure.reason)
         if failure.error_class is ReturnsError:
             return ReturnsError(failure.reason, answer, answer.result, tuple(problems))
-        return failure.error(answer, answer.result)
+        error = failure.error(answer, answer.result)
+        if isinstance(error, NotLoggedIn):
+            error.cli = self._program()
+        elif isinstance(error, RateLimited):
+            from ..protocol.tries import reset_of
+
+            error.resets_at = reset_of(self.limit, failure.reason)
+        return error
+
+    def _program(self) -> Optional[str]:
+        """The command that starts the CLI, without its flags; None if it is not a process."""
+        import shlex
+
+        connection = self._engine.lifecycle.connection
+        if connection is None:
+            return None
+        argv = list(connection.transport.argv)
+        flag = connection.dialect.flags[0]
+        return shlex.join(argv[: argv.index(flag)]) if flag in argv else None
 
     # Another try.
 
@@ -186,8 +212,12 @@ class Endings:
         if turn._was_cancelled or turn._stopping is not None:
             return False
         turn._form_tries += 1
-        logger.warning("= the answer is asked for again: %s", "; ".join(problems[:3]))
-        message = user_message(form.retry_prompt(problems, raw.get("structured_output")))
+        logger.warning(
+            "retrying, because the answer has the wrong form: %s", "; ".join(problems[:3])
+        )
+        # Verbatim: it quotes the model, which must not make the CLI read files.
+        prompt = form.retry_prompt(problems, raw.get("structured_output"))
+        message = user_message(prompt, verbatim=True)
         return self._engine.ask_again(turn, message, 0.0, raw)
 
     def _tried_again(
@@ -204,19 +234,19 @@ class Endings:
         import random
 
         from ..protocol.tries import is_worth_another_try, reset_of, wait_before
-        from .redaction import redact_text
+        from ..support.redact import redact_text
 
         if not is_worth_another_try(error_class) or turn._was_cancelled or turn._interrupted:
             return False
         if not options.retry_effects and has_effects(turn):
-            logger.warning("! not asked again, because tools were used: retry_effects= allows it")
+            logger.warning("not retried, because tools were used; retry_effects=True allows it")
             return False
         turn._tries += 1
         reset = reset_of(self.limit, reason)
         until_reset = None if reset is None else reset - time.time()
         wait = wait_before(turn._tries, error_class, until_reset, random.random())
         logger.warning(
-            "= asked again in %.1f s (%d of %d): %s",
+            "retrying in %.1f s (%d of %d): %s",
             wait,
             turn._tries,
             options.retries,

@@ -22,31 +22,35 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable, Deque, Mapping, Optional, Set
+from typing import TYPE_CHECKING, Any, Callable, Deque, Mapping, Optional, Set, Tuple
 
-from ..answers import FINISHED, RUNNING, Turn
+from ..engine.turn import FINISHED, RUNNING, Turn
 from ..errors import (
     BudgetExceeded,
     ClientClosed,
     UnsupportedByCli,
     UsageError,
 )
-from ..protocol.costs import CostMeter, Usage
+from ..log import Naming
+from ..messages.usage import Usage
+from ..prompts import FIRST_VERBATIM, is_verbatim
+from ..protocol.costs import CostMeter
 from ..protocol.dialects import dialect_of
+from ..protocol.exchange import CONTEXT, IDLE, QUESTION, STEER, Sent
 from ..protocol.tally import Tally
-from ..protocol.turns import CONTEXT, QUESTION, STEER, Entry
 from .delivery import Delivery
 from .dispatcher import Dispatcher
 from .endings import Endings
 from .handlers import HandlerRegistry
 from .inbox import Inbox
+from .items import Withdrawn
 from .lifecycle import Lifecycle
 from .requests import Requests, interrupted_between_tries
 from .responders import Responders
 from .restarting import Restarter
 from .serving import Serving
 from .stamps import TURNS_KEPT, Marks
-from .stopping import Stopper
+from .stopping import STOP_PATIENCE, Stopper
 from .timers import Timers
 from .traffic import Traffic
 from .waiting import Changes
@@ -63,6 +67,8 @@ __all__ = ["Engine"]
 STEER_PATIENCE = 3.0
 # A turn of the CLI's own that is silent for so long no longer holds up a question.
 FOREIGN_PATIENCE = 30.0
+# A CLI that says it is idle, and is silent for so long, does not begin what it was sent.
+IDLE_PATIENCE = 10.0
 
 CLIENT_NUMBERS = itertools.count(1)
 
@@ -142,6 +148,11 @@ class Engine:
                 "fork(). Make a new Client in the child."
             )
 
+    @property
+    def naming(self) -> Naming:
+        """A context in which log lines and errors have this client's name."""
+        return Naming(self.name)
+
     def check(self) -> None:
         """Refuse a closed client, and one that was inherited by fork."""
         if os.getpid() != self.process_id:
@@ -157,9 +168,9 @@ class Engine:
 
         *uuid* is that of its message, a new one by default: the CLI ignores one it has seen.
         """
-        entry = turn._entry = Entry(uuid or new_uuid(), kind, turn)
+        entry = turn._entry = Sent(uuid or new_uuid(), kind, turn, is_command=is_command(message))
         # Now, so that what cannot be sent is refused before anything happens.
-        turn._data = self._encode_question(message, entry.uuid)
+        turn._data, turn._older_data = self._encode(message, entry.uuid)
         self.check()
         if turn._schema is not None:
             self.restarter.check(turn)
@@ -193,6 +204,16 @@ class Engine:
         turn = Turn(self, message, raise_on_error=False)
         self.submit(turn, {**message, "shouldQuery": False}, CONTEXT, uuid)
 
+    def _encode(self, message: Mapping[str, Any], uuid: str) -> Tuple[bytes, bytes]:
+        """The line for a message; and that for older CLIs, if they need another one."""
+        data = self._encode_question(message, uuid)
+        if not is_verbatim(message):
+            return data, b""
+        from ..prompts.verbatim import for_older_cli
+
+        older = for_older_cli(message)
+        return data, b"" if older is None else self._encode_question(older, uuid)
+
     # A question is sent.
 
     def send_next(self) -> None:
@@ -200,17 +221,17 @@ class Engine:
         connection = self.lifecycle.connection
         # A question is queued before this looks, and whoever ends the one in flight comes here
         # after that: one of the two sees both.
-        if not self.queue or connection is None or connection.ledger.in_flight is not None:
+        if not self.queue or connection is None or connection.exchange.question is not None:
             return
         try:
             with connection.write_lock:
                 with self.lock:
                     turn = self._take_next_locked(connection)
-                    held_up = turn is None and bool(self.queue) and connection.ledger.foreign_turn
+                    held_up = turn is None and bool(self.queue) and connection.exchange.foreign_turn
                 if turn is not None:
                     if self.inbox.raw_wanted or turn._buffer is not None:
                         self.update_merging()
-                    data, turn._data = turn._data, b""
+                    data = take_data(connection, turn)
                     self._write(connection, turn, data)
         except BaseException:
             # Ctrl-C: what counts as sent must be sent, or its end would never come.
@@ -222,11 +243,9 @@ class Engine:
     def _write_what_was_taken(self, connection: Connection) -> None:
         with connection.write_lock:
             with self.lock:
-                entry = connection.ledger.in_flight
+                entry = connection.exchange.question
                 turn = entry.owner if entry is not None else None
-                data = turn._data if isinstance(turn, Turn) else b""
-                if isinstance(turn, Turn):
-                    turn._data = b""
+                data = take_data(connection, turn) if isinstance(turn, Turn) else b""
             if data and isinstance(turn, Turn):
                 self._write(connection, turn, data)
 
@@ -240,7 +259,7 @@ class Engine:
             return None  # another one was started meanwhile, and sends by itself
         if not connection.ready or connection.ended or connection.retiring:
             return None
-        while self.queue and connection.ledger.may_send():
+        while self.queue and connection.exchange.may_send():
             turn = self.queue[0]
             if turn._not_before and time.monotonic() < turn._not_before:
                 return None
@@ -254,7 +273,7 @@ class Engine:
             # Only cancel() could have got between, and that takes it out of the queue first.
             turn._state = RUNNING
             assert turn._entry is not None
-            connection.ledger.sent(turn._entry)
+            connection.exchange.send(turn._entry)
             connection.marks = turn._marks
             if turn._marks.sent() and turn._entry.kind == QUESTION:
                 self.marks.append(turn._marks)
@@ -272,7 +291,7 @@ class Engine:
             return False  # nothing is asked, so it costs nothing
         self.open_turns.discard(turn)
         told = "not asked again" if turn._tries or turn._form_tries else "nothing sent"
-        reason = f"{spent:.4f} USD of budget_usd={budget:g} are spent; {told}"
+        reason = f"{spent:.4f} USD of the budget of {budget:g} are spent; {told}"
         error = BudgetExceeded(reason, turn._tried_answer)
         # On another thread: this one holds the lock, and waiters may call us at once.
         self.responders.run(lambda: turn._fail(error))
@@ -282,11 +301,11 @@ class Engine:
         """A turn of the CLI's own that fell silent no longer holds up our question."""
         with self.lock:
             connection = self.lifecycle.connection
-            if connection is None or not connection.ledger.foreign_turn:
+            if connection is None or not connection.exchange.foreign_turn:
                 return
             silent = time.monotonic() - connection.last_activity
             if silent >= FOREIGN_PATIENCE:
-                connection.ledger.foreign_turn = False
+                connection.exchange.foreign_turn = False
         if silent >= FOREIGN_PATIENCE:
             self.responders.run(self.send_next)
         else:
@@ -300,7 +319,7 @@ class Engine:
             # All of it under the lock: two changes at once must not undo each other.
             registry = self.registry()
             connection = self.lifecycle.connection
-            entry = connection.ledger.in_flight if connection is not None else None
+            entry = connection.exchange.question if connection is not None else None
             turn = entry.owner if entry is not None else None
             self.inbox.raw_wanted = (
                 registry is not None and bool(registry.of["stream_event"])
@@ -312,7 +331,7 @@ class Engine:
         """The CLI is gone; see ``lifecycle``."""
         self.lifecycle.connection_ended(item.connection)
 
-    def finished(self, entry: Entry) -> None:
+    def finished(self, entry: Sent) -> None:
         """A question is over, whatever came of it: another one may be sent."""
         with self.lock:
             connection = self.lifecycle.connection
@@ -321,18 +340,68 @@ class Engine:
                 self.open_turns.discard(entry.owner)
             if connection is None:
                 return
-            connection.ledger.finished(entry)
-            steered = bool(connection.ledger.steered)
+            connection.exchange.finish(entry)
+            steered = bool(connection.exchange.awaited_steers())
         if steered:
-            self.timers.after(STEER_PATIENCE, self._forget_steered)
+            self.timers.after(STEER_PATIENCE, self._give_up_steers)
 
-    def _forget_steered(self) -> None:
+    def _give_up_steers(self) -> None:
+        """A CLI that says nothing of steered messages, and nothing at all, has consumed them."""
         with self.lock:
             connection = self.lifecycle.connection
-            if connection is None or connection.ledger.running() or connection.ledger.foreign_turn:
+            exchange = connection.exchange if connection is not None else None
+            if connection is None or exchange is None or not exchange.awaited_steers():
                 return
-            connection.ledger.forget_steered()
-        self.responders.run(self.send_next)
+            if exchange.is_working():
+                return
+            silent = time.monotonic() - connection.last_activity
+            if silent >= STEER_PATIENCE:
+                exchange.give_up_steers()
+        if silent >= STEER_PATIENCE:
+            self.responders.run(self.send_next)
+        else:
+            self.timers.after(STEER_PATIENCE - silent, self._give_up_steers)
+
+    def watch_stalled(self, connection: Connection) -> None:
+        """The CLI says that it is idle: a question that it never begins has no answer."""
+        question = connection.exchange.running()
+        assert question is not None
+
+        def look() -> None:
+            with self.lock:
+                exchange = connection.exchange
+                if exchange.running() is not question or not exchange.is_stalled():
+                    return
+                silent = time.monotonic() - connection.last_activity
+                finished = exchange.withdraw(question, IDLE) if silent >= IDLE_PATIENCE else []
+            if finished:
+                self.inbox.put([Withdrawn(finished[0])])
+            else:
+                self.timers.after(IDLE_PATIENCE - silent, look)
+
+        self.timers.after(IDLE_PATIENCE, look)
+
+    def watch_own_turn(self, connection: Connection) -> None:
+        """
+        A turn of the CLI's own was interrupted: end a CLI that hangs since then.
+
+        2.1.29 does, if the interrupt comes in the last moment. New CLIs say how the turn ended.
+        """
+        if connection.exchange.tells_lifecycle or self.options.on_crash != "resume":
+            return
+        connection.interrupted_own_turn = True
+
+        def look() -> None:
+            with self.lock:
+                silent = time.monotonic() - connection.last_activity
+                if not connection.interrupted_own_turn or connection.exchange.running():
+                    return
+            if silent < STOP_PATIENCE:
+                self.timers.after(STOP_PATIENCE - silent, look)
+            else:
+                connection.kill("it did not go on after an interrupt")
+
+        self.timers.after(STOP_PATIENCE, look)
 
     # A question is stopped.
 
@@ -355,18 +424,19 @@ class Engine:
     def steer(self, message: Any, uuid: Optional[str] = None) -> None:
         """Write a user message into the turn that runs; *uuid* as in :meth:`submit`."""
         self.check()
-        entry = Entry(uuid or new_uuid(), STEER)
-        data = self._encode_question(message, entry.uuid)
+        entry = Sent(uuid or new_uuid(), STEER)
+        data, older = self._encode(message, entry.uuid)
         connection = self.lifecycle.connection
         if connection is not None:
             connection.transport.check_carries("steer")
             with connection.write_lock:
                 with self.lock:
-                    running = connection.ledger.running() is not None and not connection.ended
+                    running = connection.exchange.running() is not None and not connection.ended
                     if running:
-                        connection.ledger.steer(entry)
+                        connection.exchange.steer(entry)
                 if running:
-                    connection.write(data)
+                    knows = connection.is_at_least(*FIRST_VERBATIM)
+                    connection.write(data if knows or not older else older)
                     return
         raise UsageError("no turn is running that could be steered. Call ask() or submit().")
 
@@ -394,7 +464,11 @@ class Engine:
             data, turn._unread = turn._unread, b""
             if not data or turn._is_over() or turn._was_cancelled or turn._stopping is not None:
                 return False
-            turn._data = data
+            turn._data, turn._older_data = data, b""
+            entry = turn._entry
+            assert entry is not None
+            # The same message, of which the next CLI knows nothing.
+            turn._entry = Sent(entry.uuid, entry.kind, turn, is_command=entry.is_command)
             self.queue.appendleft(turn)
         return True
 
@@ -407,8 +481,8 @@ class Engine:
         It comes before all others, which wait with it: what failed now would fail for them
         too. *raw* is the result of the try that failed, if there was one.
         """
-        entry = Entry(new_uuid(), QUESTION, turn)
-        data = self._encode_question(message, entry.uuid)
+        entry = Sent(new_uuid(), QUESTION, turn, is_command=is_command(message))
+        data = self._encode(message, entry.uuid)
         with self.lock:
             if self.lifecycle.closing or turn._is_over():
                 return False
@@ -419,9 +493,9 @@ class Engine:
             connection = self.lifecycle.connection
             if connection is not None and turn._entry is not None:
                 # Together with what follows: no other question may get between.
-                connection.ledger.finished(turn._entry)
+                connection.exchange.finish(turn._entry)
             turn._begin_again(raw)
-            turn._entry, turn._data = entry, data
+            turn._entry, (turn._data, turn._older_data) = entry, data
             turn._not_before = time.monotonic() + wait if wait else 0.0
             self.queue.appendleft(turn)
             self.open_turns.add(turn)
@@ -430,6 +504,25 @@ class Engine:
                 self.timers.after(wait, lambda: self.responders.run(self.send_next))
             )
         return True
+
+
+def is_command(message: Mapping[str, Any]) -> bool:
+    """Whether the CLI takes a message for a slash command: its last text begins with one."""
+    if is_verbatim(message):
+        return False
+    inner = message.get("message")
+    content = inner.get("content") if isinstance(inner, Mapping) else message.get("content")
+    if isinstance(content, (list, tuple)) and content and isinstance(content[-1], Mapping):
+        content = content[-1].get("text")
+    return isinstance(content, str) and content.startswith("/")
+
+
+def take_data(connection: Connection, turn: Turn) -> bytes:
+    """The line of a turn that is to be written now; it is written once."""
+    data, turn._data = turn._data, b""
+    if data and turn._older_data and not connection.is_at_least(*FIRST_VERBATIM):
+        return turn._older_data
+    return data
 
 
 def new_uuid() -> str:

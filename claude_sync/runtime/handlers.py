@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Set, 
 
 from ..errors import UsageError
 from ..protocol.codec import encode
+from ..support.checks import check_function, nearest
 
 if TYPE_CHECKING:
     from ..hooks import HookRegistration
@@ -90,12 +91,7 @@ class HandlerRegistry:
 
     def add(self, kind: str, handler: Any, *, subagents: bool = False) -> Any:
         """Register *handler*; return it, so that this works as a decorator."""
-        if not callable(handler):
-            raise UsageError(
-                f"on_{kind}() takes a function of one argument, not {handler!r}. "
-                f"Write client.on_{kind}(function), or @client.on_{kind} above the function."
-            )
-        check_handler(kind, handler)
+        check_function(f"on_{kind}", handler)
         with self._lock:
             self.of = {**self.of, kind: (*self.of[kind], handler)}
             self.is_empty = False
@@ -152,30 +148,6 @@ class HandlerRegistry:
             self.of_subagents = without(self.of_subagents, handler)
             self.is_empty = not any(self.of.values())
         self.on_change()
-
-
-def check_handler(kind: str, handler: Any) -> None:
-    """UsageError for a handler that could only fail when it is called."""
-    import inspect
-
-    if inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
-        getattr(handler, "__call__", None)  # noqa: B004 - an object with an async one
-    ):
-        raise UsageError(
-            f"the handler of on_{kind} is an async function, and nothing here awaits it. Write "
-            "it with 'def': it runs on a thread of its own and may wait."
-        )
-    try:
-        signature = inspect.signature(handler)
-    except Exception:  # some functions of C do not tell, and others may fail to
-        return
-    try:
-        signature.bind(None)
-    except TypeError as error:
-        raise UsageError(
-            f"the handler of on_{kind} cannot be called with one argument ({error}). Write "
-            f"'def handler(event)', or pass a bound method."
-        ) from None
 
 
 def function_name(function: object) -> str:
@@ -252,7 +224,4 @@ def add_methods_of(
 
 def near_miss(name: str, known: Iterable[str]) -> Optional[str]:
     """The name that was probably meant, or None for a name of the program's own."""
-    import difflib
-
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.85)
-    return close[0] if close else None
+    return nearest(name, known, 0.85)

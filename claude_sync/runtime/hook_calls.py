@@ -13,32 +13,31 @@ is answered for: with a block, by us, before the CLI's own patience ends.
 from __future__ import annotations
 
 import contextlib
-import math
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
+import copy
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
-from ..errors import UnsupportedByCli
-from ..hooks import BLOCKING_EVENTS, failed_hook_output, hook_output, parse_hook_event
+from ..hooks import (
+    BLOCKING_EVENTS,
+    LONGEST_ON_THE_WIRE,
+    failed_hook_output,
+    hook_output,
+    number_of,
+    parse_hook_event,
+)
 from ..log import logger
 from ..protocol.control import error_reply, success_reply
 from .handlers import function_name
 
 if TYPE_CHECKING:
-    from ..answers import Turn
+    from ..engine.turn import Turn
     from ..hooks import HookRegistration
-    from .connection import Connection
     from .engine import Engine
     from .open_requests import OpenRequest
 
-__all__ = ["HookCalls", "hooks_on_the_wire"]
+__all__ = ["HookCalls"]
 
-# How long a hook may take that does not say.
-USUAL_TIMEOUT = 60.0
-# How much longer the CLI is told to wait than we do.
+# How much longer the CLI waits than we do.
 ALLOWANCE = 10.0
-# The CLI's clock takes more milliseconds than fit into 31 bits for none at all.
-LONGEST_ON_THE_WIRE = 2_000_000
-# CLIs before 2.1 wait for a minute, whatever they are told.
-LONGEST_ON_OLD_CLIS = 55.0
 
 
 class HookCalls:
@@ -77,7 +76,7 @@ class HookCall:
         # As it was registered; what the CLI says only counts if nobody is registered.
         self._event = hook.event if hook is not None else str(self._input.get("hook_event_name"))
         if hook is not None:
-            seconds = patience_with(hook, request.connection)
+            seconds = patience_with(hook)
             request.timer = engine.timers.after(seconds, lambda: self._is_late(seconds))
 
     def _is_late(self, seconds: float) -> None:
@@ -97,13 +96,13 @@ class HookCall:
             request.answer(success_reply(request.request_id, {}))
             return
         tool_use_id = request.body.get("tool_use_id")
-        event = parse_hook_event(self._input, tool_use_id, request.cancelled, self._event)
+        # A copy: what the CLI asked stays as it is, whatever the hook does to its event.
+        given = copy.deepcopy(self._input)
+        event = parse_hook_event(given, tool_use_id, request.cancelled, self._event)
         dispatcher = self._engine.dispatcher
         try:
             with dispatcher.handling():
                 output = hook_output(self._event, hook.function(event))
-            if self._event == "PreToolUse":
-                check_changes(output, request.connection)
             reply = success_reply(request.request_id, output)
             request.answer(reply)
         except BaseException as error:
@@ -128,49 +127,14 @@ class HookCall:
             blocked = failed_hook_output(self._event, f"Blocked, because {text.rstrip('.')}.")
         if blocked is None:
             return error_reply(self._request.request_id, text)
-        logger.debug("= %s", text)
+        logger.debug("%s", text)
         return success_reply(self._request.request_id, blocked)
 
 
-def check_changes(output: Mapping[str, Any], connection: Connection) -> None:
-    """UnsupportedByCli for a change of the input that this CLI would ignore."""
-    told = output.get("hookSpecificOutput")
-    if not isinstance(told, dict) or "updatedInput" not in told:
-        return
-    needed = (2, 0) if told.get("permissionDecision") == "allow" else (2, 1)
-    if told.get("permissionDecision") != "deny" and not connection.is_at_least(*needed):
-        raise UnsupportedByCli("changing a tool's input in a hook", connection.cli_version)
-
-
-def patience_with(hook: HookRegistration, connection: Connection) -> float:
-    """How long it may take until we answer for it."""
-    seconds = hook.timeout if hook.timeout is not None else USUAL_TIMEOUT
-    old = not connection.is_at_least(2, 1)
-    return min(seconds, LONGEST_ON_OLD_CLIS if old else LONGEST_ON_THE_WIRE - ALLOWANCE)
-
-
-def hooks_on_the_wire(hooks: Sequence[HookRegistration]) -> Dict[str, List[Dict[str, Any]]]:
-    """The hooks as ``initialize`` takes them. A hook's number is in its callback id."""
-    wire: Dict[str, List[Dict[str, Any]]] = {}
-    for number, hook in enumerate(hooks):
-        seconds = hook.timeout if hook.timeout is not None else USUAL_TIMEOUT
-        entry: Dict[str, Any] = {
-            "hookCallbackIds": [f"hook_{number}"],
-            # Longer than ours: it is we who answer for a hook that takes too long.
-            "timeout": math.ceil(min(seconds + ALLOWANCE, LONGEST_ON_THE_WIRE)),
-        }
-        if hook.matcher is not None:
-            entry["matcher"] = hook.matcher
-        wire.setdefault(hook.event, []).append(entry)
-    return wire
-
-
-def number_of(callback_id: object) -> Optional[int]:
-    """The number of the hook that *callback_id* means."""
-    if not isinstance(callback_id, str) or not callback_id.startswith("hook_"):
-        return None
-    digits = callback_id[len("hook_") :]
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else None
+def patience_with(hook: HookRegistration) -> float:
+    """How long it may take until we answer for it: always less than the CLI waits."""
+    seconds = hook.timeout if hook.timeout is not None else LONGEST_ON_THE_WIRE
+    return min(seconds, LONGEST_ON_THE_WIRE - ALLOWANCE)
 
 
 def name_of(hook: Optional[HookRegistration]) -> str:

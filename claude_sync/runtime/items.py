@@ -6,8 +6,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
 
 if TYPE_CHECKING:
-    from ..protocol.costs import Charge
-    from ..protocol.turns import Entry
+    from ..messages.usage import Charge
+    from ..protocol.exchange import Sent
     from .connection import Connection
 
 __all__ = ["Asked", "EndOfStream", "Routed", "StderrLine", "Withdrawn"]
@@ -33,10 +33,10 @@ class Routed:
     def __init__(
         self,
         raw: Mapping[str, Any],
-        entry: Optional[Entry],
-        completes: Optional[Entry] = None,
-        bystander: Optional[Entry] = None,
-        withdrawn: Optional[Entry] = None,
+        entry: Optional[Sent],
+        completes: Optional[Sent] = None,
+        bystander: Optional[Sent] = None,
+        withdrawn: Optional[Sent] = None,
         charge: Optional[Charge] = None,
     ) -> None:
         self.raw = raw
@@ -60,7 +60,7 @@ class Asked:
 
     __slots__ = ("entry", "serve")
 
-    def __init__(self, entry: Optional[Entry], serve: Callable[[], None]) -> None:
+    def __init__(self, entry: Optional[Sent], serve: Callable[[], None]) -> None:
         self.entry = entry
         self.serve = serve
 
@@ -70,7 +70,7 @@ class Withdrawn:
 
     __slots__ = ("entry",)
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Sent) -> None:
         self.entry = entry
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Optional
 
 from ..errors import CliDidNotStart, ClientClosed, CliExited, UnsupportedByCli, UsageError
-from .redaction import redact_lines, redact_text
+from ..support.redact import redact_lines, redact_text
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -24,7 +24,7 @@ def error_at_the_end(
 ) -> Exception:
     """The error for whoever waits for something of *connection*, which has ended."""
     if connection.is_closing():
-        return ClientClosed("the client was closed while this was waited for")
+        return ClientClosed("the client was closed during this call")
     said = tuple(redact_lines(connection.stderr_tail))
     if connection.schema is not None and not connection.ready:
         for line in said:

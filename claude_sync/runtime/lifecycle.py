@@ -25,7 +25,8 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Callable, List, Optional
 
-from ..answers import Turn
+from ..engine.launch.transport import Transport
+from ..engine.turn import Turn
 from ..errors import (
     ClaudeError,
     CliDidNotStart,
@@ -35,19 +36,19 @@ from ..errors import (
     UsageError,
 )
 from ..log import logger
+from ..options import CONVERSATION
 from ..protocol.dialects import refuse_settings
 from .closing import LIVE, Closer
 from .connection import Connection
-from .conversations import conversation_is_missing, without_conversation
+from .conversations import conversation_is_missing
 from .delivery import DispatcherThread
-from .transport import Transport
 from .waiting import Deadline
 
 if TYPE_CHECKING:
+    from ..engine.control import Controls
+    from ..engine.recording.recorder import Recorder
     from ..protocol.control import Reply
-    from .controls import Controls
     from .engine import Engine
-    from .recorder import Recorder
 
 __all__ = ["Lifecycle"]
 
@@ -78,6 +79,7 @@ class Lifecycle:
         self.model: Optional[str] = None
         self.permission_mode: Optional[str] = None
         self.controls: Optional[Controls] = None
+        self.warned_of_version = False
         self._was_ready = False
         self._lost_conversation = False
         # Told of a CLI that ended by itself while no question was with it; must not wait.
@@ -189,13 +191,13 @@ class Lifecycle:
     def spawn(self, again: bool, on_purpose: bool = False) -> Connection:
         """Start the CLI, *again*: to go on with the conversation. ``spawning`` is held."""
         # What only a start needs is imported at a start: many import us and never ask.
-        from .command import build_launch
+        from ..engine.launch.command import build_launch
 
         engine = self._engine
         options = engine.options
         resume = engine.session_id if again else None
         if self._lost_conversation and resume is None:
-            options = without_conversation(options)
+            options = options.replace(**CONVERSATION)
         with engine.lock:
             schema = engine.restarter.choose()
         # Without an id nothing has happened yet: then the options say it again.
@@ -211,7 +213,7 @@ class Lifecycle:
         connection: Optional[Connection] = None
         try:
             if options.record is not None and self.recorder is None:
-                from .recorder import Recorder
+                from ..engine.recording.recorder import Recorder
 
                 self.recorder = Recorder(options.record)
             connection = Connection(engine, self._make_transport(), launch, self.recorder)
@@ -239,17 +241,15 @@ class Lifecycle:
             self.dispatcher_thread = DispatcherThread(engine, engine.name)
             self.dispatcher_thread.start()
         if on_purpose:
-            logger.debug("= the CLI was started again, for answers of another form")
+            logger.debug("restarted the CLI for another returns=")
         elif again:
-            logger.warning(
-                "= the CLI was started again%s", f" and resumes {resume}" if resume else ""
-            )
+            logger.warning("restarted the CLI%s", f" to resume {resume}" if resume else "")
         return connection
 
     def _make_transport(self) -> Transport:
         given = self._engine.options.transport
         if given is None:
-            from .process import ProcessTransport
+            from ..engine.launch.process import ProcessTransport
 
             return ProcessTransport()
         if isinstance(given, Transport):
@@ -289,7 +289,7 @@ class Lifecycle:
         connection.deliver(self._engine.serving.greeted(connection, reply), 0)
         version = reply.body.get("claude_code_version")
         if isinstance(version, str):
-            connection.cli_version = version
+            connection.named_version(version)
             # Old ones do not look at it, and say nothing.
             connection.schema = connection.schema or connection.greeted_with
         options = self._engine.options
@@ -323,7 +323,7 @@ class Lifecycle:
     def _now_ready(self, connection: Connection) -> None:
         engine = self._engine
         connection.ready = self._was_ready = True
-        logger.debug("= %s is ready, CLI %s", engine.name, connection.cli_version or "(old)")
+        logger.debug("ready, CLI %s", connection.cli_version or "of an unknown version")
         engine.changes.tell()
         engine.responders.run(engine.send_next)
 
@@ -349,7 +349,7 @@ class Lifecycle:
         if not connection.ready:
             return "starting" if connection.is_starting else "open"
         with self._engine.lock:
-            busy = connection.ledger.in_flight is not None or connection.ledger.foreign_turn
+            busy = connection.exchange.question is not None or connection.exchange.foreign_turn
         return "busy" if busy else "idle"
 
     # Its end.
@@ -360,8 +360,11 @@ class Lifecycle:
         error = connection.error
         assert error is not None
         with engine.lock:
-            entry = connection.ledger.in_flight
-            connection.ledger.in_flight = None
+            entry = connection.exchange.question
+            owner = entry.owner if entry is not None else None
+            connection.exchange.on_end()
+            if entry is not None:
+                connection.exchange.finish(entry)
             closing = self.closing
             missing = self._is_missing(connection)
             if not closing and not missing and not connection.retiring:
@@ -374,10 +377,10 @@ class Lifecycle:
             return
         if connection.retiring:
             return  # the next one is on its way
-        if entry is not None and isinstance(entry.owner, Turn):
+        if isinstance(owner, Turn):
             resume = engine.options.on_crash == "resume"
-            again = resume and engine.send_unread(entry.owner)
-            again = again or engine.endings.failed(entry.owner, error, resume)
+            again = resume and engine.send_unread(owner)
+            again = again or engine.endings.failed(owner, error, resume)
             queued = queued or again
         elif connection.ready and self.idle_end is not None:
             self.idle_end(error)
@@ -397,7 +400,7 @@ class Lifecycle:
                 self.closer.tell(str(error))
             return
         else:
-            logger.warning("! %s", str(error).splitlines()[0])
+            logger.warning("%s", getattr(error, "summary", str(error).splitlines()[0]))
         if queued and engine.queue:
             try:
                 self.ensure_begun()
@@ -417,7 +420,7 @@ class Lifecycle:
             self._lost_conversation = True
             engine.session_id = None
             engine.conversed = False
-        logger.warning("! the CLI knows no conversation %s: a new one begins", connection.resumes)
+        logger.warning("the CLI has no conversation %s; starting a new one", connection.resumes)
 
     def _is_final(self, connection: Connection) -> bool:
         """Whether it makes no sense to start it once more for what is queued."""

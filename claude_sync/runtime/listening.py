@@ -51,7 +51,7 @@ class Listener(threading.Thread):
                 if not chunk:
                     return
         except Exception:
-            logger.exception("! %s cannot read any more", self.name)
+            logger.exception("reading failed")
         finally:
             self._end()
 
@@ -60,4 +60,4 @@ class Listener(threading.Thread):
             self._hear(line)
         except Exception:
             # A line that nobody foresaw must not end the conversations of others.
-            logger.exception("! %s could not make use of a line", self.name)
+            logger.exception("a line could not be handled")

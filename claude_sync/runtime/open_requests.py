@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Tuple
 
 from ..errors import AlreadyAnswered
 from ..log import logger
+from ..messages.fields import mapping_of, text_of
 from ..protocol.codec import encode
-from ..wire_fields import mapping_of, text_of
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -165,7 +165,7 @@ class OpenRequest:
             self.reply = reply
             self._write(data)
             if reason is not None:
-                logger.warning("! %s: %s", self.what(), reason)
+                logger.warning("%s: %s", self.what(), reason)
             self._tell_cancelled()
 
     def withdraw(self) -> None:
@@ -236,7 +236,7 @@ class OpenRequest:
 
     def note(self, text: str) -> None:
         """Log something about it."""
-        logger.info("= %s: %s", self.what(), text)
+        logger.info("%s: %s", self.what(), text)
 
 
 def takes_argument(function: Callable[..., object]) -> bool:

@@ -14,11 +14,11 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Callable, Deque, Optional
 
-from ..log import logger
+from ..log import logger, name_this_thread
 
 if TYPE_CHECKING:
-    from .traffic import Counter
-    from .transport import Transport
+    from ..engine.launch.transport import Transport
+    from .traffic import Traffic
 
 __all__ = ["Outgoing"]
 
@@ -31,7 +31,7 @@ class Outgoing:
         transport: Transport,
         owner: str,
         on_failure: Callable[[], None],
-        traffic: Optional[Counter] = None,
+        traffic: Optional[Traffic] = None,
     ) -> None:
         self._transport = transport
         self._traffic = traffic
@@ -55,8 +55,7 @@ class Outgoing:
             if self._stopped:
                 return False
             if self._traffic is not None:
-                self._traffic.bytes_sent += len(data)
-                self._traffic.lines_sent += data.count(b"\n")
+                self._traffic.sent(data)
             if not self._waiting and not self._is_writing:
                 try:
                     taken = self._transport.write_now(data)
@@ -84,6 +83,7 @@ class Outgoing:
             self._changed.notify()
 
     def _run(self) -> None:
+        name_this_thread(self._owner)
         while True:
             with self._lock:
                 self._is_writing = False
@@ -100,7 +100,7 @@ class Outgoing:
                 return
 
     def _failed(self, error: OSError) -> None:
-        logger.debug("! writing to the CLI failed: %s", error)
+        logger.debug("writing to the CLI failed: %s", error)
         if not self._stopped:
             self._stopped = True
             self._waiting.clear()

@@ -48,7 +48,7 @@ class PendingReply:
             raise self._error
         assert self._reply is not None
         if self._reply.error is not None:
-            from .redaction import redact_text
+            from ..support.redact import redact_text
 
             self._reply.error = redact_text(self._reply.error)  # it becomes an exception's text
         return self._reply

@@ -18,7 +18,7 @@ import time
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, List, Optional
 
-from ..log import ShownLines, log_received, logger
+from ..log import ShownLines, log_received, logger, name_this_thread
 from ..protocol.codec import decode
 from ..protocol.lines import LineSplitter
 from .items import EndOfStream, Routed, StderrLine
@@ -40,18 +40,20 @@ class ReaderThread(threading.Thread):
     def __init__(self, connection: Connection, inbox: Inbox, owner: str) -> None:
         # Daemon: a program that forgets close() must still be able to exit.
         super().__init__(name=f"{owner}-reader", daemon=True)
+        self._owner = owner
         self._connection = connection
         self._inbox = inbox
 
     def run(self) -> None:
         """See the class."""
+        name_this_thread(self._owner)
         connection = self._connection
         error: Optional[Exception] = None
         try:
             load_messages()
             self._read_all()
         except Exception as failure:  # reaches whoever waits, through the inbox
-            logger.exception("! reading from the CLI failed")
+            logger.exception("reading from the CLI failed")
             error = failure
         connection.stderr_thread.join(STDERR_PATIENCE)
         connection.end(error)
@@ -71,9 +73,8 @@ class ReaderThread(threading.Thread):
             connection.last_activity = time.monotonic()
             lines = splitter.feed(chunk) if chunk else splitter.end()
             size += len(chunk)
-            traffic.bytes_received += len(chunk)
+            traffic.received(len(chunk), len(lines))
             if lines:
-                traffic.lines_received += len(lines)
                 # All of a long line counts, not only the read that completed it.
                 deliver(self._messages(lines), size)
                 size = 0
@@ -105,7 +106,7 @@ class ReaderThread(threading.Thread):
                     routed = route(message)
                 except Exception:
                     # A message nobody foresaw must not end the conversation.
-                    logger.exception("! could not route a message of type %r", message.get("type"))
+                    logger.exception("could not route a message of type %r", message.get("type"))
                     connection.refuse(message)
                     routed = Routed(message, None)
                 if routed is not None:
@@ -118,7 +119,7 @@ class ReaderThread(threading.Thread):
 
 def load_messages() -> None:
     """Import the classes of messages now: the CLI takes longer than that to say anything."""
-    from ..protocol import parsing  # noqa: F401
+    from ..messages import parsing  # noqa: F401
 
 
 class StderrThread(threading.Thread):
@@ -127,11 +128,13 @@ class StderrThread(threading.Thread):
     def __init__(self, connection: Connection, inbox: Inbox, owner: str) -> None:
         # Daemon: as above.
         super().__init__(name=f"{owner}-stderr", daemon=True)
+        self._owner = owner
         self._connection = connection
         self._inbox = inbox
 
     def run(self) -> None:
         """See the class."""
+        name_this_thread(self._owner)
         connection = self._connection
         splitter = LineSplitter()
         for_the_log = ShownLines()
@@ -149,4 +152,4 @@ class StderrThread(threading.Thread):
                 if not chunk:
                     return
         except Exception:
-            logger.exception("! reading the CLI's stderr failed")
+            logger.exception("reading the CLI's stderr failed")

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
 
-from ..answers import Turn
+from ..engine.turn import Turn
 from ..errors import TurnInterrupted, UsageError
-from ..events import InterruptReceipt
+from ..messages.events import InterruptReceipt
 from .connection import BeingReplaced
 from .waiting import Deadline
 
@@ -47,10 +47,12 @@ class Requests:
 
         def mark() -> bool:
             # When nothing else can be sent before it: what runs now is what it will hit.
-            entry = connection.ledger.running()
+            entry = connection.exchange.running()
             if entry is not None and isinstance(entry.owner, Turn):
-                entry.owner._interrupted = True
+                entry.owner._interrupted = entry.interrupted = True
                 running.append(entry.owner)
+            elif entry is None and connection.exchange.is_working():
+                engine.watch_own_turn(connection)
             return True
 
         try:

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from typing import Callable, Deque, List, Optional, Set, Tuple
 
-from ..log import logger
+from ..log import logger, name_this_thread
 
 __all__ = ["Responders"]
 
@@ -76,6 +76,7 @@ class Responders:
             return list(self._threads)
 
     def _work(self) -> None:
+        name_this_thread(self._owner)
         while True:
             task = self._next_task()
             if task is None:
@@ -83,7 +84,7 @@ class Responders:
             try:
                 task()
             except Exception:
-                logger.exception("! a task of %s failed", self._owner)
+                logger.exception("a task failed")
             # Not kept while this waits: it may hold what holds a client that was forgotten.
             task = None
 

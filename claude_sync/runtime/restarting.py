@@ -23,14 +23,14 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
+from ..engine.launch.transport import Transport
 from ..errors import UnsupportedByCli, UsageError
 from ..log import logger
-from ..protocol.turns import QUESTION
-from .transport import Transport
+from ..protocol.exchange import QUESTION
 from .waiting import Deadline
 
 if TYPE_CHECKING:
-    from ..answers import Turn
+    from ..engine.turn import Turn
     from .connection import Connection
     from .engine import Engine
 
@@ -68,7 +68,7 @@ class Restarter:
         """
         if turn._schema == connection.schema or not has_form(turn):
             return True
-        if not connection.retiring and connection.ledger.is_idle():
+        if not connection.retiring and connection.exchange.is_idle():
             connection.retiring = True
             self._engine.responders.run(lambda: self._change(connection))
         return False
@@ -98,7 +98,7 @@ class Restarter:
                 lifecycle.spawn(engine.conversed, on_purpose=True)
             lifecycle.ensure_begun()
         except Exception as error:  # whatever a transport raises
-            logger.warning("! the CLI could not be started again: %s", error)
+            logger.warning("the CLI could not be restarted: %s", error)
             with engine.lock:
                 connection.retiring = False
             lifecycle.fail_queued(error)
@@ -109,7 +109,7 @@ class Restarter:
         """The CLI does not start with that form: whoever wants it is told, others go on."""
         engine = self._engine
         if isinstance(error, UnsupportedByCli):
-            from .versions import ask_version
+            from ..engine.control import ask_version
 
             version = ask_version(connection, lambda: engine.lifecycle.closing)
             error = UnsupportedByCli(error.feature, error.cli_version or version)
@@ -154,4 +154,4 @@ def has_form(turn: Turn) -> bool:
         return True
     entry = turn._entry
     is_question = entry is None or entry.kind == QUESTION
-    return is_question and not (isinstance(turn.prompt, str) and turn.prompt.startswith("/"))
+    return is_question and not turn._is_command()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Optional, Set, Tuple
 from ..log import logger, shortened
 
 if TYPE_CHECKING:
-    from ..system_messages import ApiRetry
+    from ..messages.system import ApiRetry
 
 __all__ = ["Retrying", "count_of", "what_happened"]
 
@@ -40,7 +40,7 @@ class Retrying:
         self._told.add(kind)
         count = count_of(retry)
         logger.warning(
-            "! %s: the CLI tries again%s",
+            "%s: the CLI retries%s",
             what_happened(retry, with_reason=True),
             f", {count}" if count else "",
         )

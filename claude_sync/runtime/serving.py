@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from ..errors import UsageError
 from ..log import logger
-from ..permissions import LATER, QUESTION_TOOL, Decision, PermissionRequest, Questions
+from ..permissions.request import LATER, QUESTION_TOOL, Decision, PermissionRequest, Questions
 from ..protocol.control import DENIED, LEFT_OPEN, deny_reply, request_body, safe_reply
 from .handlers import SERVER
 from .items import Asked
 from .open_requests import OpenRequest
 
 if TYPE_CHECKING:
-    from ..answers import Turn
+    from ..engine.turn import Turn
     from ..protocol.control import Reply
     from .connection import Connection
     from .engine import Engine
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
 __all__ = ["Serving"]
 
 CHECK_FAILED = (
-    "The program that decides about this failed while it did, so the answer is no. "
-    "Tell the user, and do not try again."
+    "Permission denied: the program failed while it decided. Tell the user, and do not try again."
 )
-WINDOW_GONE = "The window in which a person would decide was closed, so the answer is no."
-NOBODY_IN_TIME = "Nobody answered within {seconds:g} seconds, so the answer is no."
+WINDOW_GONE = "Permission denied: the window in which a person decides was closed."
+NOBODY_IN_TIME = "Permission denied: no answer came within {seconds:g} seconds."
 
 
 class Serving:
@@ -67,7 +66,7 @@ class Serving:
             if request_id in connection.open_requests:
                 return None  # the CLI repeats itself
             connection.open_requests[request_id] = request
-            entry = connection.ledger.current()
+            entry = connection.exchange.current()
         turn: Optional[Turn] = entry.owner if entry is not None else None
         request.wait = turn._marks.asked(subtype, body) if turn is not None else None
         if subtype == "can_use_tool":
@@ -105,7 +104,7 @@ class Serving:
             no = deny_reply(request.message, NOBODY_IN_TIME.format(seconds=seconds))
             request.timer = self._engine.timers.after(
                 seconds,
-                lambda: request.expire(no, f"nobody answered within {seconds:g} s; denied"),
+                lambda: request.expire(no, f"no answer came within {seconds:g} s; denied"),
             )
 
     def _server_of(self, request: OpenRequest, turn: Optional[Turn]) -> Any:
@@ -136,7 +135,7 @@ class Serving:
                     lambda: request.end_handling(instead=deny_reply(request.message, WINDOW_GONE)),
                 )
             except BaseException as error:  # a queue that takes no calls
-                logger.warning("! a request could not be posted: %s", error)
+                logger.warning("a request could not be posted: %s", error)
                 request.end_handling(instead=deny_reply(request.message, CHECK_FAILED))
         elif engine.delivery.by_waiters:
             self._decide(request, turn)
@@ -211,30 +210,26 @@ class Serving:
         if self._warned:
             return
         self._warned = True
+        cause = "no permission handler is registered"
         if request.tool == QUESTION_TOOL:
-            advice = "Answer such questions in a handler: client.on_question"
+            cause = "no handler answered"
+            advice = "Answer Claude's questions in a handler: client.on_question"
         elif asked:
-            advice = (
-                "Every policy and handler returned None; return request.allow() or "
-                "request.deny() from one of them"
-            )
+            cause = "every policy and handler returned None"
+            advice = "Return request.allow() or request.deny() from one of them"
         else:
             advice = (
                 "Add a handler with client.on_permission, pass permissions=policy, or allow it "
                 "from the start with allowed_tools=[...]"
             )
-        logger.warning(
-            "! Claude asked to use %s and was denied, because nobody decides. %s",
-            request.tool,
-            advice,
-        )
+        logger.warning("Denied %s: %s. %s", request.tool, cause, advice)
 
     # Around it.
 
     def stop_turn(self, connection: Connection) -> None:
         """Interrupt what runs, after an answer that could not say so itself."""
         with self._engine.lock:
-            entry = connection.ledger.running()
+            entry = connection.exchange.running()
         if entry is not None and connection is self._engine.lifecycle.connection:
             self._engine.stopper.stop(entry.owner, None)
 
@@ -277,7 +272,7 @@ class Serving:
         registry.freeze()
         fields: Dict[str, Any] = {}
         if registry.hooks:
-            from .hook_calls import hooks_on_the_wire
+            from ..hooks import hooks_on_the_wire
 
             fields["hooks"] = hooks_on_the_wire(registry.hooks)
         if registry.tools:
@@ -291,7 +286,7 @@ class Serving:
 def is_decision(returned: object, request: PermissionRequest, subject: Any) -> bool:
     """Whether what a handler returned decides the request; UsageError if it means nothing."""
     if returned is None:
-        return request._slot.is_decided()
+        return not request.is_open
     if returned is LATER:
         return True
     if isinstance(returned, Decision) and returned.request is request:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Optional
 from ..errors import AskTimeout, ClaudeError
 
 if TYPE_CHECKING:
-    from ..answers import Turn
-    from ..protocol.turns import Entry
+    from ..engine.turn import Turn
+    from ..protocol.exchange import Sent
     from .engine import Engine
 
 __all__ = ["Stopper"]
@@ -43,21 +43,21 @@ class Stopper:
             connection = self._engine.lifecycle.connection
             if connection is None or turn._entry is None:
                 return False
-            if connection.ledger.running() is not turn._entry:
+            if connection.exchange.running() is not turn._entry:
                 return False
-            turn._interrupted = True
+            turn._interrupted = turn._entry.interrupted = True
             turn._stopping = turn._stopping or reason
             entry = turn._entry
         self._engine.responders.run(lambda: self._send_interrupt(entry))
         self.watch_stop(turn)
         return True
 
-    def _send_interrupt(self, entry: Optional[Entry]) -> None:
+    def _send_interrupt(self, entry: Optional[Sent]) -> None:
         connection = self._engine.lifecycle.connection
         if connection is not None and not connection.ended:
             # Decided when it is its turn to be written: it must never hit the next question.
             with contextlib.suppress(ClaudeError):  # it has ended meanwhile
-                connection.interrupt(lambda: connection.ledger.running() is entry)
+                connection.interrupt(lambda: connection.exchange.running() is entry)
 
     def watch_stop(self, turn: Turn) -> None:
         """Interrupt again, because the first may have come too early; then end it by force."""
@@ -71,10 +71,10 @@ class Stopper:
             self._engine.timers.after(STOP_PATIENCE, lambda: self._force(turn, entry))
         )
 
-    def _force(self, turn: Turn, entry: Optional[Entry]) -> None:
+    def _force(self, turn: Turn, entry: Optional[Sent]) -> None:
         with self._engine.lock:
             connection = self._engine.lifecycle.connection
-            ended = connection is None or connection.ledger.running() is not entry
+            ended = connection is None or connection.exchange.running() is not entry
         if connection is None or ended:
             # Its result is here, and its handlers have not run: posted to a thread, perhaps,
             # that waits for just this turn.
@@ -111,7 +111,7 @@ class Stopper:
         def look() -> None:
             with self._engine.lock:
                 connection = self._engine.lifecycle.connection
-                if connection is None or connection.ledger.running() is not turn._entry:
+                if connection is None or connection.exchange.running() is not turn._entry:
                     return
                 now = time.monotonic()
                 waiting = bool(connection.open_requests) or connection.paused

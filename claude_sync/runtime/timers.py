@@ -15,7 +15,7 @@ import time
 from queue import Empty, SimpleQueue
 from typing import Callable, List, Optional, Tuple
 
-from ..log import logger
+from ..log import logger, name_this_thread
 from .waiting import take_from
 
 __all__ = ["Timer", "Timers"]
@@ -122,11 +122,12 @@ class Timers:
         self._look_at = max(FEW, 2 * len(self._heap))
 
     def _run(self) -> None:
+        name_this_thread(self._owner)
         while not self._stopped:
             try:
                 wait = self._fire_what_is_due()
             except Exception:
-                logger.exception("! a deadline of %s failed", self._owner)
+                logger.exception("a timer failed")
                 continue
             with contextlib.suppress(Empty):
                 take_from(self._woken, wait)

@@ -32,7 +32,7 @@ from ..tools import ToolContext, failed_result
 from .handlers import SERVER
 
 if TYPE_CHECKING:
-    from ..answers import Turn
+    from ..engine.turn import Turn
     from ..protocol.mcp import Outcome, RpcId, ToolCall
     from ..tools import Tool
     from .engine import Engine
@@ -96,7 +96,7 @@ class ToolMessage:
             try:
                 self._answer([self._run(call) for call in calls])
             except UsageError as error:  # a result that has no JSON form after all
-                logger.error("! the result of a tool cannot be sent: %s", error)
+                logger.error("the result of a tool cannot be sent: %s", error)
                 self._answer_failed(str(error))
             except BaseException as error:
                 self._answer_failed(type(error).__name__)
@@ -136,7 +136,7 @@ class ToolMessage:
         except BaseException as error:
             if dispatcher.is_dispatching():
                 raise  # Ctrl-C on the thread of the program that waits
-            logger.error("! the tool %s failed", tool.name, exc_info=error)
+            logger.error("the tool %s failed", tool.name, exc_info=error)
             result = failed_result(error)
         return call_reply(call.request_id, result)
 

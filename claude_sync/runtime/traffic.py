@@ -1,74 +1,43 @@
-"""
-Count what goes through a client's pipes; by the read and by the write, not by the message.
-
-::
-
-    process -> [lines] -> messages -> dispatch -> handlers -> turn
-
-Each life of the CLI has a counter of its own, whose two directions are each counted by
-one thread at a time, so that counting needs no lock.
-"""
+"""Count what goes through a client's pipes, over all lives of its CLI."""
 
 from __future__ import annotations
 
 import threading
-from typing import List
 
-__all__ = ["Counter", "Traffic"]
-
-
-class Counter:
-    """
-    What one CLI was told, and has said.
-
-    Attributes:
-        lines_received, bytes_received: From it; counted by the reader.
-        lines_sent, bytes_sent: To it; counted under the lock for writing.
-
-    """
-
-    __slots__ = ("bytes_received", "bytes_sent", "lines_received", "lines_sent")
-
-    def __init__(self) -> None:
-        self.lines_received = self.bytes_received = 0
-        self.lines_sent = self.bytes_sent = 0
-
-    def add(self, other: Counter) -> None:
-        """Count what *other* has counted, too."""
-        for name in self.__slots__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+__all__ = ["Traffic"]
 
 
 class Traffic:
-    """The counters of all lives of one client's CLI."""
+    """
+    The counts of one client; by the read and by the write, not by the message.
+
+    Attributes:
+        starts: How often a CLI was started.
+        lines_received, bytes_received: What the CLI has written.
+        lines_sent, bytes_sent: What was written to it.
+
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards everything below
-        self._over = Counter()
-        # Of the CLI that lives, and the one before it, which may still be read.
-        self._counters: List[Counter] = []
-        self._lives = 0
+        # The readers of a CLI and of its successor may count at the same time.
+        self._lock = threading.Lock()
+        self.starts = 0
+        self.lines_received = self.bytes_received = 0
+        self.lines_sent = self.bytes_sent = 0
 
-    @property
-    def lives(self) -> int:
-        """How often a CLI was started."""
+    def started(self) -> None:
+        """Count a start of the CLI."""
         with self._lock:
-            return self._lives
+            self.starts += 1
 
-    def begin(self) -> Counter:
-        """The counter of a CLI that is being started."""
-        counter = Counter()
+    def received(self, size: int, lines: int) -> None:
+        """Count a read."""
         with self._lock:
-            self._lives += 1
-            self._counters.append(counter)
-            while len(self._counters) > 2:  # what is over is over: nothing here grows
-                self._over.add(self._counters.pop(0))
-        return counter
+            self.bytes_received += size
+            self.lines_received += lines
 
-    def total(self) -> Counter:
-        """What all of them have counted so far."""
-        total = Counter()
+    def sent(self, data: bytes) -> None:
+        """Count a write."""
         with self._lock:
-            for counter in (self._over, *self._counters):
-                total.add(counter)
-        return total
+            self.bytes_sent += len(data)
+            self.lines_sent += data.count(b"\n")

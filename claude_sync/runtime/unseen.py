@@ -13,17 +13,17 @@ from concurrent.futures import InvalidStateError
 from typing import TYPE_CHECKING, Optional, cast
 
 from ..errors import ClientClosed, TurnError, TurnInterrupted
-from ..log import logger
-from ..protocol.turns import CONTEXT
+from ..log import Naming, logger
+from ..protocol.exchange import CONTEXT
 
 if TYPE_CHECKING:
-    from ..answers import Turn
+    from ..engine.turn import Turn
 
 __all__ = ["Unseen", "Watched"]
 
-TURN = "a turn failed, and nobody looked at it (call its result(), or use add_done_callback())"
+TURN = "a turn failed and its error was never retrieved (by result() or add_done_callback())"
 # Nobody could have looked at it.
-LOST_CONTEXT = "what add_context() was given did not get into the conversation"
+LOST_CONTEXT = "the text of add_context() did not reach the conversation"
 
 
 class Unseen:
@@ -39,9 +39,11 @@ class Unseen:
         error = self.error
         if error is None or sys.is_finalizing():
             return
-        from .redaction import redact_text
+        from ..support.redact import redact_text
 
-        logger.warning("! %s. %s: %s", self._what, type(error).__name__, redact_text(str(error)))
+        what, text = self._what, redact_text(str(error))
+        with Naming(getattr(error, "client", None)):
+            logger.warning("%s. %s: %s", what, type(error).__name__, text)
 
 
 class Watched:

@@ -11,7 +11,6 @@ taken here and nowhere else:
 * Nothing is paid for this by the message: each batch is timed, and while one is worked off
   a deadline looks, every few seconds, in which call the dispatcher is. Twice the same call is
   a slow handler, and the log says which, and where it is.
-* How long each handler takes is measured from the first ``client.stats()`` on.
 * Only the client's own thread is watched. Handlers that owe an answer may wait for a person;
   what runs elsewhere is that thread's business.
 """
@@ -19,9 +18,8 @@ taken here and nowhere else:
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Set, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Optional, Set, Tuple
 
 from ..log import logger
 from .handlers import function_name
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .open_requests import OpenRequest
 
-__all__ = ["SLOW", "UNANSWERED", "HandlerTimes", "Watch"]
+__all__ = ["SLOW", "UNANSWERED", "Watch"]
 
 # A handler that is seen in the same call twice, so many seconds apart, is slow.
 SLOW = 5.0
@@ -40,26 +38,6 @@ SLOW = 5.0
 UNANSWERED = 60.0
 
 Handler = Callable[[Any], object]
-
-
-class HandlerTimes:
-    """How long each handler took, by its name; see :meth:`Watch.measure`."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards the dict: posted calls run on other threads
-        self._of: Dict[str, Tuple[int, float, float]] = {}
-
-    def add(self, handler: Handler, seconds: float) -> None:
-        """A handler was called, and took so long."""
-        name = function_name(handler)
-        with self._lock:
-            calls, total, longest = self._of.get(name, (0, 0.0, 0.0))
-            self._of[name] = (calls + 1, total + seconds, max(longest, seconds))
-
-    def copy(self) -> Dict[str, Tuple[int, float, float]]:
-        """Calls, seconds, and seconds of the longest call, by name."""
-        with self._lock:
-            return dict(self._of)
 
 
 class Watch:
@@ -132,8 +110,8 @@ class Watch:
             return
         self._warned.add(name)
         logger.warning(
-            "! the handler %s has been running for more than %g s%s. Until it returns, no other "
-            "handler is called and no turn ends; let a thread of your own do what takes long.",
+            "the handler %s has been running for more than %g s%s. Until it returns, no other "
+            "handler is called and no turn ends. Move long work to a thread.",
             name,
             SLOW,
             self._where(),
@@ -161,9 +139,8 @@ class Watch:
             return
         self._reminded = True
         logger.warning(
-            "! %s has waited %g s for an answer: a handler returned LATER, and nobody has called "
-            "request.allow() or request.deny() since. The turn waits with it; permission_timeout= "
-            "would deny it by itself.",
+            "%s has waited %g s for an answer: a handler returned LATER, and request.allow() or "
+            "request.deny() has not been called. permission_timeout= would deny it.",
             request.what(),
             UNANSWERED,
         )

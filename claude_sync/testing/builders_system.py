@@ -48,7 +48,7 @@ API_MESSAGE_ID = "msg_00000000000000000001"
 MODEL = "claude-stand-in-1"
 TOOLS = ("Task", "Bash", "Read", "Write", "Edit")
 # What the two styles of the stand-ins call themselves.
-VERSIONS = {"new": "2.1.325", "old": "2.0.30"}
+VERSIONS = {"new": "2.1.325", "old": "2.1.29"}
 CAPABILITIES = (
     "interrupt_receipt_v1",
     "interrupt_cancel_queued_v1",

@@ -118,7 +118,7 @@ class CliStyle:
 
     def repetition(self, user: Mapping[str, Any]) -> List[Wire]:
         """The question again, if this CLI repeats it: old ones leave out slash commands."""
-        left_out = self.style == "old" and text_of(user).startswith("/")
+        left_out = self.style == "old" and last_text_of(user).startswith("/")
         if left_out or not self.replays:
             return []
         return [builders.replay(user, session_id=self.session_id)]
@@ -212,6 +212,14 @@ def text_of(user: Mapping[str, Any]) -> str:
         return content
     texts = [block.get("text") for block in content or () if isinstance(block, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def last_text_of(user: Mapping[str, Any]) -> str:
+    """The text in which a CLI looks for a command: its last block, if that is one."""
+    content = (user.get("message") or {}).get("content")
+    last = content[-1] if isinstance(content, list) and content else {"text": content}
+    text = last.get("text") if isinstance(last, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 def words_of(text: str) -> List[str]:

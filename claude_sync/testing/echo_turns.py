@@ -23,7 +23,7 @@ import time
 
 from . import builders
 from .cli_side import encoded
-from .cli_style import text_of, words_of
+from .cli_style import last_text_of, text_of, words_of
 
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
@@ -70,11 +70,15 @@ class EchoTurn:
     def play(self, user: Wire) -> None:
         """Answer *user*."""
         prompt = text_of(user)
+        is_new = self._cli.style == "new"
+        is_verbatim = is_new and user.get("client_composed") is True
+        last = "" if is_verbatim else last_text_of(user)
+        command = last[1:].split(" ")[0] if last.startswith("/") else ""
         try:
-            if user.get("shouldQuery") is False and self._cli.style == "new":
+            if user.get("shouldQuery") is False and is_new:
                 self._cli.end_turn(user, "", **self._money())
-            elif prompt.startswith("/") and prompt[1:].split(" ")[0] in COMMANDS:
-                self._run_command(user, prompt[1:].split(" ")[0])
+            elif command in COMMANDS:
+                self._run_command(user, command)
             elif "[[" in prompt or self._cli.settings.get("pace"):
                 self._obey(user, directives_of(prompt))
             else:

@@ -22,8 +22,15 @@ TEXTS = ("echo", "1", "1.50", "2026-03-01", "ECHO", "echo@example.org")
 
 # Optional parts that hold themselves would never end.
 DEEPEST = 8
-# "A date in ISO 8601, such as 2026-03-01."
-SAMPLE = re.compile(r"such as (\S+?)[.,]?(?:\s|$)")
+# What the description of a text says of it: "Format: date."
+FORMAT = re.compile(r"\bFormat: ([\w-]+)")
+SAMPLES = {
+    "date": "2026-03-01",
+    "date-time": "2026-03-01T14:30:00Z",
+    "decimal": "1.50",
+    "time": "14:30:00",
+    "uuid": "7d444840-9dc0-41d1-b245-5ffdce74fad2",
+}
 
 
 def example_of(schema: Schema) -> Any:
@@ -76,9 +83,9 @@ def a_scalar(schema: Schema, kind: object) -> Any:
         return True
     if kind == "null":
         return None
-    sample = SAMPLE.search(str(schema.get("description", "")))
-    texts = [sample.group(1)] if sample else []
-    for text in (*texts, *TEXTS):
+    described = FORMAT.search(str(schema.get("description", "")))
+    sample = SAMPLES.get(described.group(1)) if described else None
+    for text in (*filter(None, [sample]), *TEXTS):
         if matches(schema.get("pattern"), text):
             return text.ljust(int(schema.get("minLength", 0)), ".")
     return TEXTS[0]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Optional
 
 from ..errors import UsageError
-from ..runtime.concealing import Concealer
+from ..support.conceal import Concealer
 from .folders import Folders
 from .offline import echo
 from .recording import Recording

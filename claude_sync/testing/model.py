@@ -300,7 +300,7 @@ class LoopbackModel:
         try:
             return self._say(request)
         except Exception as exc:
-            logger.exception("! the loopback model could not answer %r", request)
+            logger.exception("the loopback model could not answer %r", request)
             return _failed(request, Failure(400, f"a rule of the test failed: {exc!r}"))
 
     def _record(

@@ -129,7 +129,7 @@ class LoopbackServer(socketserver.TCPServer):
         except (HungUp, OSError):
             pass  # the client went away: it was interrupted, or has ended
         except Exception:
-            logger.exception("! the loopback model could not answer")
+            logger.exception("the loopback model could not answer")
         finally:
             with self._lock:
                 self._connections.discard(connection)
@@ -159,7 +159,7 @@ class LoopbackServer(socketserver.TCPServer):
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():
                 logger.warning(
-                    "! %s still runs; does a matcher or a reply function of yours wait?",
+                    "%s still runs; does a matcher or a reply function of yours wait?",
                     thread.name,
                 )
 
@@ -182,7 +182,7 @@ class LoopbackServer(socketserver.TCPServer):
             connection.settimeout(seconds)
             if connection.recv(1, socket.MSG_PEEK) == b"":
                 raise HungUp
-        except (socket.timeout, BlockingIOError):
+        except (TimeoutError, BlockingIOError):
             return
         finally:
             connection.settimeout(None)

@@ -322,7 +322,7 @@ def split(words: str, pieces: int) -> List[str]:
     """*words* in at most *pieces* parts of about the same length, none empty."""
     pieces = max(1, min(pieces, len(words)))
     cuts = [len(words) * n // pieces for n in range(pieces + 1)]
-    return [words[a:b] for a, b in zip(cuts, cuts[1:])]
+    return [words[a:b] for a, b in itertools.pairwise(cuts)]
 
 
 def error_body(request: Request, failed: Failure) -> Json:

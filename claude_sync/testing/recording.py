@@ -54,7 +54,7 @@ __all__ = ["Life", "Line", "Recording", "ReplayDifference"]
 Wire = Dict[str, Any]
 Same = Callable[[Wire, Wire], object]
 
-# What the recorder writes; see ``runtime/recorder``.
+# What the recorder writes; see ``engine/recording/recorder.py``.
 FORMAT = 1
 KILLED = -9
 
@@ -253,8 +253,7 @@ def lives_of(path: str, client: Optional[str] = None) -> List[Life]:
     if not found:
         known_names = sorted({str(life.client) for life in lives.values() if life.client})
         raise UsageError(
-            f"there is nothing to replay in {path!r}. Record something with "
-            "Client(record=...) first."
+            f"there is nothing to replay in {path!r}. Make a recording first."
             if not lives
             else f"{path!r} has no client {client!r}, but: {', '.join(known_names)}."
         )

@@ -23,13 +23,13 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any, Dict, List, NoReturn, Optional, Set
 
-from ..runtime.concealing import Concealer, TooDeep
+from ..support.conceal import Concealer, TooDeep
 from .cli_side import encoded
 from .differences import Difference, is_compared, kind_of, reply_id, same_form
 from .scripted import ScriptedCli
 
 if TYPE_CHECKING:
-    from ..runtime.command import Launch
+    from ..engine.launch.command import Launch
     from .recording import Life, Line, Recording
 
 __all__ = ["Replay"]

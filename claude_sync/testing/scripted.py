@@ -34,11 +34,11 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, NoReturn, Optional
 
-from ..runtime.transport import Transport
+from ..engine.launch.transport import Transport
 from .cli_side import CliSide, EndOfInput, ExpectedInVain
 
 if TYPE_CHECKING:
-    from ..runtime.command import Launch
+    from ..engine.launch.command import Launch
 
 __all__ = ["ScriptedCli"]
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from claude_sync.gui import forms
+from claude_sync.permissions import forms
 from claude_sync.testing import LoopbackModel
 from claude_sync.testing.model import text, tool_use
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from bridged import traffic_is_valid
+from patience import PATIENCE
 
 from claude_sync.bridge import Bridge
 
@@ -18,7 +19,6 @@ __all__ = ["OWN", "PATIENCE", "PLAIN", "own_bridge", "plain_bridge", "traffic_is
 PLAIN = [sys.executable, str(Path(__file__).with_name("plain_backend.py"))]
 OWN = [sys.executable, "-m", "claude_sync.bridge", "--trust-client"]
 # Longer than anything takes on a loaded machine; only failures ever wait for it.
-PATIENCE = 30.0
 
 
 def plain_bridge(*words, **settings):

@@ -51,7 +51,7 @@ def until_still():
             now = number_now()
             still = still + 1 if now == last and now else 0
             last = now
-            if still == 20:
+            if still == 10:
                 return last
         raise AssertionError(f"it still grows, or never began: {last}")
 

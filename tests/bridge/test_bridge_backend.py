@@ -7,11 +7,10 @@ import sys
 import threading
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import CliDidNotStart, CliExited, UsageError
 from claude_sync.bridge.backend import Backend, checked_command
-
-PATIENCE = 20
 
 # Says back, as an envelope, what it is told; ends as it is told.
 MIRROR = """

@@ -320,7 +320,7 @@ def test_what_the_backend_does_not_allow_is_told():
         client.ask("hi", timeout=PATIENCE)
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX")
 def test_a_killed_backend_fails_all_at_once():
     """Everybody who waits hears why."""
     with own_bridge() as bridge:

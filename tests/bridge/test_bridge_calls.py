@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-
 import pytest
 
-from claude_sync.bridge.calls import METHODS, call_of, reply_body, reply_code, reply_text
-from claude_sync.control_methods import SUBTYPES, ControlMethods
+from claude_sync.bridge.calls import call_of, reply_body, reply_code, reply_text
 
 
 @pytest.mark.parametrize(
@@ -57,15 +54,6 @@ def test_what_has_no_method_goes_as_it_is():
     """Any request can be made by control."""
     call = call_of("get_binary_version", {"a": 1}, True)
     assert call == {"method": "control", "args": ["get_binary_version", {"a": 1}]}
-
-
-def test_the_methods_exist_and_take_these_arguments():
-    """Each is a method of the client, for the request it stands for."""
-    for subtype, (method, renamed) in METHODS.items():
-        assert SUBTYPES.get(method, method) == subtype
-        assert set(renamed.values()) <= set(
-            inspect.signature(getattr(ControlMethods, method)).parameters
-        )
 
 
 def test_what_a_call_returned_is_a_reply():

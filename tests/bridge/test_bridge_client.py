@@ -183,7 +183,7 @@ def test_a_session_that_fails_ends_its_client_only(bridge, caplog):
         assert two.ask("still here", timeout=PATIENCE) == "you said still here"
         with caplog.at_level("WARNING", logger="claude_sync"):
             assert one.ask("again", timeout=PATIENCE) == "you said again"
-    assert "no word for resuming" in caplog.text
+    assert "the backend cannot resume" in caplog.text
 
 
 def test_a_refused_session_is_a_client_that_does_not_start(bridge):
@@ -349,7 +349,7 @@ def test_noise_of_a_shell_does_no_harm():
         assert client.ask("hi", timeout=PATIENCE) == "you said hi"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_cannot_use_it(bridge, client):
     """It is told so, and the parent's session is unharmed."""

@@ -10,20 +10,12 @@ import sys
 import pytest
 from bridge_front_end import PATIENCE
 from executables import executable
+from patience import process_is_gone
 
 from claude_sync.bridge.command import main
 from claude_sync.testing import StandIn
 
 CLI = {"cli": StandIn().command}
-
-
-def process_is_gone(pid):
-    """Whether no process of that id runs; one that waits to be reaped does not."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
 
 
 def test_the_end_of_the_input_ends_it(front_end_of_process):
@@ -39,7 +31,7 @@ def test_the_end_of_the_input_ends_it(front_end_of_process):
     assert front.stderr == []
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
 def test_a_signal_ends_it_in_peace(front_end_of_process, name):
     """All CLIs are closed, the exit code is 0."""

@@ -7,10 +7,9 @@ import os
 import threading
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync.bridge.descriptors import Descriptors
-
-PATIENCE = 30.0
 
 
 @pytest.fixture

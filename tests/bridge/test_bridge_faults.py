@@ -8,14 +8,14 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
-from bridge_clients import OWN, PATIENCE, own_bridge, traffic_is_valid
+from bridge_clients import OWN, own_bridge, traffic_is_valid
 from executables import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import PATIENCE, process_is_gone, wait_until
 
 import claude_sync
 from claude_sync import AskTimeout, CliDidNotStart, ClientClosed, CliExited
@@ -26,24 +26,21 @@ from claude_sync.testing import StandIn
 ECHO = StandIn().command
 TOOL = '[[tool Bash {"command": "ls"}]]'
 GARBLING = [sys.executable, str(Path(__file__).with_name("garbling_backend.py")), "--trust-client"]
-needs_signals = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
-
-
-def is_running(pid):
-    """Whether a process of that id runs; one that waits to be reaped does not."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+needs_signals = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 
 
 def wait_for_end(*pids):
     """Wait until none of these processes runs."""
-    end = time.monotonic() + PATIENCE
-    while any(map(is_running, pids)):
-        assert time.monotonic() < end, f"of {pids} some still run"
-        threading.Event().wait(0.02)
+    wait_until(lambda: all(map(process_is_gone, pids)))
+
+
+def is_stopped(pid):
+    """Whether all threads of a process have stopped, which takes them a moment."""
+    states = [
+        task.joinpath("stat").read_text().rpartition(")")[2].split()[0]
+        for task in Path(f"/proc/{pid}/task").iterdir()
+    ]
+    return set(states) == {"T"}
 
 
 @pytest.fixture
@@ -106,17 +103,19 @@ def test_a_backend_is_killed(valid_traffic):
 
 
 @needs_signals
-def test_a_backend_that_is_stopped_keeps_nobody(valid_traffic):
+def test_a_backend_that_is_stopped_keeps_nobody(valid_traffic, hurry):
     """A question has its time, and so has closing, although nothing comes and nothing ends."""
+    hurry(GRACE=0.1, TERMINATION_GRACE=0.1, STOP_PATIENCE=0.1)
     with own_bridge() as bridge:
         client = bridge.client(cli=ECHO)
         client.ask("hi", timeout=PATIENCE)
         pid = client.pid
         os.kill(bridge.pid, signal.SIGSTOP)
+        wait_until(lambda: is_stopped(bridge.pid))
         with pytest.raises(AskTimeout):
             client.ask("are you there?", timeout=0.2)
         bridge.close(timeout=1)
-        assert not is_running(bridge.pid)
+        assert process_is_gone(bridge.pid)
     wait_for_end(pid)
 
 
@@ -268,7 +267,7 @@ def test_a_front_end_is_killed():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment) as front:
         pids = json.loads(front.stdout.readline())
-        assert all(map(is_running, pids))
+        assert not any(map(process_is_gone, pids))
         front.kill()
     wait_for_end(*pids)
 
@@ -292,7 +291,7 @@ def test_a_front_end_that_does_not_read_any_more():
             send("session.create", payload, id=prompt)
             pids.append(read("session.created")["payload"]["pid"])
         read("callback.request")
-        assert all(map(is_running, pids))
+        assert not any(map(process_is_gone, pids))
         backend.stdout.close()
         send("session.send", {"message": "hello"}, id="1", session_id="of nobody")
         # Its input is open all the time.

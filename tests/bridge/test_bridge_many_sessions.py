@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import threading
-import time
 
 import bridge_scripts as scripts
-from bridge_front_end import PATIENCE
+import pytest
+from patience import wait_until
 
-from claude_sync.bridge.output import SESSION_BOUND
-from claude_sync.runtime.inbox import HIGH_WATER
+from claude_sync.bridge import server
 
 LINE = 10_000
+BOUND = 1024 * 1024
 # More than there is room for on the way.
-MANY = 2 * (SESSION_BOUND + HIGH_WATER) // LINE
+MANY = 2 * (BOUND + BOUND) // LINE
 
 
 def noted(folder):
     """How many lines of a flood were taken so far."""
     file = folder / "noted"
     return int(file.read_text() or 0) if file.exists() else 0
+
+
+@pytest.fixture
+def little_room(hurry):
+    """Of a session that is not read, little waits."""
+    hurry(HIGH_WATER=BOUND, Server=functools.partial(server.Server, bound=BOUND))
 
 
 def test_fifty_sessions_at_once(front_end):
@@ -69,6 +76,7 @@ def test_a_session_that_does_not_start_takes_no_place(front_end):
         assert told["details"]["error"] == "CliDidNotStart"
 
 
+@pytest.mark.usefixtures("little_room")
 def test_a_slow_front_end_stops_floods_and_loses_nothing(front_end, tmp_path, until_still):
     """
     Past a bound a CLI is not read, and another one is all the same, up to its own bound.
@@ -86,7 +94,7 @@ def test_a_slow_front_end_stops_floods_and_loses_nothing(front_end, tmp_path, un
         front.send("session.send", {"message": "go"}, session_id=session_id)
         # The bound of the session, the inbox and some pipes: not all of it.
         assert 0 < until_still(lambda folder=folder: noted(folder)) < MANY
-        assert noted(folder) * LINE < 1.5 * (SESSION_BOUND + HIGH_WATER)
+        assert noted(folder) * LINE < 1.5 * (BOUND + BOUND)
     front.resume()
     for session_id in sessions:
         assert front.result(session_id)["result"] == "all said"
@@ -95,6 +103,7 @@ def test_a_slow_front_end_stops_floods_and_loses_nothing(front_end, tmp_path, un
         assert all(len(said["text"]) == LINE for said in floods)
 
 
+@pytest.mark.usefixtures("little_room")
 def test_a_held_up_session_can_be_killed(front_end, tmp_path, until_still):
     """Its threads end although the front end does not read."""
     front = front_end(scripts.floods, settings={"lines": MANY, "patience": 120})
@@ -104,9 +113,6 @@ def test_a_held_up_session_can_be_killed(front_end, tmp_path, until_still):
     until_still(lambda: noted(tmp_path))
     id = front.send("session.kill", session_id=session_id)
     own = f"bridge-{session_id[:8]}"
-    end = time.monotonic() + PATIENCE
-    while any(thread.name.startswith(own) for thread in threading.enumerate()):
-        assert time.monotonic() < end, "its threads are still there"
-        threading.Event().wait(0.01)
+    wait_until(lambda: not any(each.name.startswith(own) for each in threading.enumerate()))
     front.resume()
     assert front.answer(id)["type"] == "session.killed"

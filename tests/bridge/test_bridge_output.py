@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync.bridge.output import ONE_WRITE, Output
-
-PATIENCE = 30.0
 
 
 class SlowReader:

@@ -10,7 +10,8 @@ import pytest
 from claude_sync import Client
 from claude_sync.bridge.envelope import Refused
 from claude_sync.bridge.options import Policy
-from claude_sync.bridge.queries import METHODS, bound_query, snake_of
+from claude_sync.bridge.queries import METHODS, bound_query
+from claude_sync.support.text import snake_case
 
 UUID = "12345678-1234-4234-a234-123456789012"
 
@@ -173,5 +174,5 @@ def test_trust_lets_everything_through():
 
 def test_names_have_two_spellings():
     """Every method can be called in camelCase."""
-    assert snake_of("setMaxThinkingTokens") == "set_max_thinking_tokens"
-    assert {snake_of(name) for name in METHODS} == set(METHODS)
+    assert snake_case("setMaxThinkingTokens") == "set_max_thinking_tokens"
+    assert {snake_case(name) for name in METHODS} == set(METHODS)

@@ -487,12 +487,13 @@ def test_the_uuid_of_what_is_steered_or_told_is_the_front_ends(front_end):
     front.wait(lambda message: third in json.dumps(message["payload"]))
 
 
-def test_a_line_of_64_mib_is_a_message(front_end):
+@pytest.mark.parametrize("size", [1, pytest.param(64, marks=pytest.mark.everything)])
+def test_a_line_of_many_mib_is_a_message(front_end, size):
     """It reaches the CLI as it is."""
     front = front_end()
     session_id = front.create()
-    front.send("session.send", {"message": "x" * (64 * 1024 * 1024)}, session_id=session_id)
-    assert len(front.result(session_id)["result"]) > 64 * 1024 * 1024
+    front.send("session.send", {"message": "x" * (size * 1024 * 1024)}, session_id=session_id)
+    assert len(front.result(session_id)["result"]) > size * 1024 * 1024
 
 
 def test_a_line_beyond_the_bound_is_an_error(front_end):

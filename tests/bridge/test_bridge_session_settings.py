@@ -15,7 +15,6 @@ from claude_sync.bridge.session_settings import (
     NOT_SENT,
     create_payload,
     shared_out,
-    snake_case,
 )
 
 
@@ -144,9 +143,3 @@ def test_every_setting_is_somewhere():
     assert set(NOT_SENT) <= names
     assert set(DEFAULTS) == names
     assert not set(NOT_SENT) - set(KEPT)
-
-
-def test_snake_case():
-    """The document's spelling of the CLI's words."""
-    assert snake_case("hookSpecificOutput") == "hook_specific_output"
-    assert snake_case("reason") == "reason"

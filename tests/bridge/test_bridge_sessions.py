@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 
+from patience import PATIENCE
+
 from claude_sync.bridge.sessions import Lane, details_of, is_new_conversation
 from claude_sync.errors import CliExited, ControlError
 from claude_sync.runtime.responders import Responders
-
-PATIENCE = 30.0
 
 
 def test_tasks_of_a_lane_run_in_order_and_one_at_a_time():

@@ -6,14 +6,13 @@ import json
 import threading
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import Options, UsageError
 from claude_sync.bridge.backlog import Backlog
 from claude_sync.bridge.transport import SessionTransport
-from claude_sync.runtime.command import Launch
-from claude_sync.runtime.redaction import redact_text
-
-PATIENCE = 10
+from claude_sync.engine.launch.command import Launch
+from claude_sync.support.redact import redact_text
 
 
 class Recorder:
@@ -196,17 +195,20 @@ def test_without_a_word_for_resuming_a_new_conversation_begins(backend, caplog):
     transport.start(Launch(("claude",), {}, None, {}, options=Options(resume="x")))
     transport.write(GREETING)
     assert "resume" not in backend.sent[0]["payload"]["options"]
-    assert "no word for resuming" in caplog.text
+    assert "the backend cannot resume" in caplog.text
 
 
 def test_secrets_of_the_cli_there_are_known_here(backend):
     """Variables and settings that only the backend uses: recordings must not show them."""
-    settings = {"env": {"MY_TOKEN": "open sesame", "GONE": None}, "mcp_servers": {"a": {}}}
+    settings = {
+        "env": {"MY_TOKEN": "open sesame", "GONE": None},
+        "mcp_servers": {"a": {"command": "x"}},
+    }
     made = SessionTransport(lambda: backend, settings, True)
     launch = Launch(("claude",), {}, None, {}, options=Options())
     made.start(launch)
     assert launch.environment == {"MY_TOKEN": "open sesame"}
-    assert {"a": {}} in launch.confidential
+    assert {"a": {"command": "x"}} in launch.confidential
     assert "open sesame" not in redact_text("it was open sesame")
     made.kill()
     made.free()

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 from executables import clean_environment
-
-PATIENCE = 60
+from patience import PATIENCE
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 from executables import executable
 from image_samples import png
 from saved_sessions import conversation
+from tables import each
 from tmux_terminal import Terminal
 
 from claude_sync import cli
@@ -32,12 +33,24 @@ def asked_of(run, tmp_path, *words, **settings):
     return json.loads(stdout)
 
 
-def test_what_is_piped_in_is_put_after_the_prompt(run):
-    """Nobody has to write a dash; with one, it is where the dash is."""
-    assert run("ask", "--offline", "Sum", "up:", stdin=b"one\ntwo\n")[1] == (
-        "echo: Sum up:\n\none\ntwo\n"
-    )
-    assert run("ask", "--offline", "a", "-", "b", stdin=b"x")[1] == "echo: a\n\nx\n\nb\n"
+@each(
+    ("words", "said"),
+    [
+        (["Sum", "up:"], "/cost\ntwo\nSum up:"),
+        (["a", "-", "b"], "a\n/cost\ntwo\nb"),
+        (["a", "-"], "/cost\ntwo\na"),
+        (["-"], "/cost\ntwo"),
+        ([""], "/cost\ntwo"),
+    ],
+)
+def test_what_is_piped_in_is_data(run, words, said):
+    """It stands before the prompt, or where the dash is; and it is no command."""
+    assert run("ask", "--offline", *words, stdin=b"/cost\ntwo\n")[1] == f"echo: {said}\n"
+
+
+def test_what_is_typed_may_be_a_command(run):
+    """Also with data before it."""
+    assert "cost" in run("ask", "--offline", "/cost")[1]
 
 
 def test_a_file_is_read_as_standard_input_too(tmp_path, environment):
@@ -51,7 +64,7 @@ def test_a_file_is_read_as_standard_input_too(tmp_path, environment):
             env=environment,
             timeout=60,
         )
-    assert done.stdout == b"echo: Sum up:\n\nnotes\n"
+    assert done.stdout == b"echo: notes\nSum up:\n"
 
 
 def test_a_pipe_that_nobody_writes_to_is_left_alone(tmp_path, environment, monkeypatch):

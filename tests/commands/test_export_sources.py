@@ -119,7 +119,7 @@ def test_what_a_subagent_did_is_inside_of_its_step():
     use = builders.assistant([builders.tool_use("Task", {"prompt": "look"}, id="t1")])
     inner = builders.assistant("found it", parent_tool_use_id="t1")
     result = builders.user([builders.tool_result("t1", "it is there")])
-    messages = [claude_sync.protocol.parsing.parse(wire) for wire in (use, inner, result)]
+    messages = [claude_sync.messages.parsing.parse(wire) for wire in (use, inner, result)]
     (step,) = chat_of(messages).steps
     assert (step.kind, step.text, step.state) == ("tool", "it is there", "done")
     assert [(each.kind, each.text) for each in step.steps] == [("claude", "found it")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 import unicodedata
 
@@ -141,7 +142,7 @@ def test_text_is_shown_before_its_line_is_complete():
 def test_the_pieces_make_no_difference(cuts):
     """However a text is cut into pieces, the same is painted."""
     places = [0, *sorted(cuts), len(DOCUMENT)]
-    pieces = [DOCUMENT[begin:end] for begin, end in zip(places, places[1:])]
+    pieces = [DOCUMENT[begin:end] for begin, end in itertools.pairwise(places)]
     assert cells(painted(*pieces)) == cells(painted(DOCUMENT))
 
 

@@ -12,10 +12,10 @@ import sys
 import cli_scripts
 import pytest
 from executables import executable
+from patience import PATIENCE
 
 from claude_sync import cli
 
-PATIENCE = 60
 NOTICE = f"claude-sync: {cli.OFFLINE}\n"
 
 
@@ -106,7 +106,7 @@ def test_a_socket_is_a_pipe(tmp_path, environment):
             env=environment,
             timeout=PATIENCE,
         )
-    assert done.stdout == b"echo: Sum up:\n\nfrom a socket\n"
+    assert done.stdout == b"echo: from a socket\nSum up:\n"
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])

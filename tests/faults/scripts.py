@@ -6,6 +6,8 @@ The process runs this file, so it imports only what starts quickly.
 
 import json
 import os
+import subprocess
+import sys
 
 LAST_WORDS = "fatal: the disk is full"
 
@@ -70,6 +72,24 @@ def leaves_a_child_behind(cli):
     cli.begin_turn(cli.expect("user"))
     cli.leave_child(20)
     os._exit(5)
+
+
+def starts_a_tool(cli):
+    """A CLI that starts a process as a tool would, says its id, and goes on with its turn."""
+    cli.accept()
+    user = cli.expect("user")
+    cli.begin_turn(user)
+    program = "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True)"
+    tool = subprocess.Popen(
+        [sys.executable, "-c", f"{program}; time.sleep(600)"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    tool.stdout.readline()
+    cli.end_turn(user, str(tool.pid))
+    cli.swallow_input()
 
 
 def closes_its_output(cli):
@@ -203,20 +223,27 @@ def answers_then_dies(cli):
 
 
 def pours_out_deltas(cli):
-    """A torrent of numbered pieces; interrupts are acknowledged, but it goes on to the end."""
+    """
+    A torrent of numbered pieces, which ends only after an interrupt.
+
+    That is acknowledged; then ``more`` pieces follow, and the answer is how many they were.
+    """
     cli.accept()
-    count, at_once = cli.settings["count"], 500
+    more, at_once = cli.settings["more"], 500
     user = cli.expect("user")
     messages = cli.spoken("?", ["?"])
     delta = next(i for i, each in enumerate(messages) if "delta" in each.get("event", {}))
     cli.begin_turn(user)
     cli.say(*messages[:delta])
     before, after = json.dumps(messages[delta]).split("?")
-    for start in range(0, count, at_once):
-        lines = [f"{before}{n:07d} {after}\n" for n in range(start, min(count, start + at_once))]
+    count, end = 0, None
+    while end is None or count < end:
+        lines = [f"{before}{n:07d} {after}\n" for n in range(count, count + at_once)]
         cli.print_raw("".join(lines).encode())
+        count += at_once
         message = cli.receive(0)
         if message is not None and message["type"] == "control_request":
             cli.reply(message, still_queued=["served"])
-    cli.end_turn(user, "poured out")
+            end = count + more
+    cli.end_turn(user, str(count))
     cli.swallow_input()

@@ -18,7 +18,7 @@ import claude_sync
 from claude_sync.testing import StandIn
 
 TESTS = str(Path(__file__).parent.parent)
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX")
 
 DRIVER = """
 import sys

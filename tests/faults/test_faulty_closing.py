@@ -2,6 +2,8 @@
 
 import contextlib
 import gc
+import os
+import signal
 import sys
 import threading
 import time
@@ -9,10 +11,13 @@ import warnings
 
 import pytest
 import scripts
-from conftest import PATIENCE, Background, process_is_gone
+from patience import PATIENCE, process_is_gone
+from stand_ins import Background
 
 from claude_sync import Client, ClientClosed
 from claude_sync.testing import ScriptedCli, StandIn
+
+FOR_EVER = 1000.0
 
 
 def test_cli_ignores_the_end_of_its_input(stand_in, hurry):
@@ -26,27 +31,16 @@ def test_cli_ignores_the_end_of_its_input(stand_in, hurry):
     assert client.state == "closed"
 
 
-@pytest.mark.parametrize("timeout", [1.0, 10.0])
-def test_cli_ignores_termination(stand_in, hurry, timeout):
-    """close() stays within its timeout even if only a kill ends the CLI."""
-    hurry(GRACE=0.2, TERMINATION_GRACE=0.2)
+@pytest.mark.parametrize(("timeout", "grace"), [(0.2, FOR_EVER), (FOR_EVER, 0.1)])
+def test_cli_ignores_termination(stand_in, hurry, timeout, grace):
+    """Only a kill ends the CLI: when its grace is over, or the time for closing before that."""
+    hurry(GRACE=grace, TERMINATION_GRACE=grace)
     client = stand_in(scripts.ignores_termination)
     assert client.ask("hi") == "still here"
     pid = client.pid
     began = time.monotonic()
     client.close(timeout)
-    assert time.monotonic() - began < timeout + 0.5
-    assert process_is_gone(pid)
-
-
-def test_close_with_little_time(stand_in):
-    """A short timeout cuts the CLI's grace, not the certainty of its end."""
-    client = stand_in(scripts.ignores_termination)
-    client.start()
-    pid = client.pid
-    began = time.monotonic()
-    client.close(timeout=0.4)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < PATIENCE
     assert process_is_gone(pid)
 
 
@@ -78,27 +72,28 @@ def test_close_after_close_without_waiting(stand_in, hurry):
     client.start()
     pid = client.pid
     client.close(wait=False)
-    assert not process_is_gone(pid)
     assert close_and_look(client, pid) == (True, [])
 
 
-def test_close_without_waiting(stand_in, gone, until):
-    """close(wait=False) returns at once; the CLI ends in the background."""
+def test_close_without_waiting(stand_in, hurry, gone, until):
+    """close(wait=False) returns at once; what is left is done in the background."""
+    hurry(GRACE=FOR_EVER)
     client = stand_in(scripts.ignores_the_end_of_its_input)
     client.start()
     pid = client.pid
-    began = time.monotonic()
-    client.close(wait=False, timeout=1)
-    assert time.monotonic() - began < 0.5
-    assert client.state in ("closing", "closed")
+    client.close(wait=False, timeout=FOR_EVER)
+    assert client.state == "closing"
+    assert not process_is_gone(pid)
     with pytest.raises(ClientClosed):
         client.ask("hi")
+    os.kill(pid, signal.SIGTERM)
     gone(pid)
     until(lambda: client.state == "closed")
 
 
-def test_close_inside_a_handler(cli, client, until):
+def test_close_inside_a_handler(cli, client, until, hurry):
     """close() in a handler returns at once, and the client is closed."""
+    hurry(TURN_END_TIME=0.1)
     states, closed = [], threading.Event()
 
     def close(_):
@@ -127,7 +122,7 @@ def test_close_while_another_thread_asks(stand_in, background, until):
     client.close()
     for each in asking:
         with pytest.raises(ClientClosed):
-            each.result(5)
+            each.result()
 
 
 def test_close_while_start_waits(stand_in, background, until):
@@ -135,9 +130,9 @@ def test_close_while_start_waits(stand_in, background, until):
     client = stand_in(scripts.never_answers_the_greeting)
     starting = background(client.start)
     until(lambda: client.state == "starting")
-    client.close()
+    client.close(timeout=1.2)  # one second is kept for the threads
     with pytest.raises(ClientClosed):
-        starting.result(5)
+        starting.result()
 
 
 def test_close_while_a_request_waits(cli, client, background):
@@ -146,11 +141,12 @@ def test_close_while_a_request_waits(cli, client, background):
     cli.expect("control_request", subtype="interrupt")
     client.close()
     with pytest.raises(ClientClosed):
-        call.result(5)
+        call.result()
 
 
-def test_close_interrupts_the_running_turn(cli, client, background):
+def test_close_interrupts_the_running_turn(cli, client, background, hurry):
     """A running turn is interrupted before the input ends, so that no tool runs on."""
+    hurry(TURN_END_TIME=0.1)
     turn = client.submit("hi")
     cli.begin_turn(cli.expect("user"))
     closing = background(client.close)
@@ -173,11 +169,11 @@ def test_close_while_a_handler_does_not_return(stand_in, caplog):
     assert inside.wait(PATIENCE)
     pid = client.pid
     began = time.monotonic()
-    client.close(timeout=1.5)
-    assert time.monotonic() - began < 3
+    client.close(timeout=0.4)
+    assert time.monotonic() - began < PATIENCE / 2
     assert process_is_gone(pid)
     with pytest.raises(ClientClosed):
-        turn.result(0.5)
+        turn.result(0)
     assert "did not end in time" in caplog.text
     go_on.set()
 
@@ -293,9 +289,10 @@ def test_dropped_but_never_opened():
 # Many.
 
 
-def test_a_hundred_clients_one_after_another():
-    """A hundred clients leave no thread, no descriptor, no process behind."""
-    for number in range(100):
+@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.everything)])
+def test_many_clients_one_after_another(count):
+    """They leave no thread, no descriptor, no process behind."""
+    for number in range(count):
         with Client(cli=StandIn().command) as client:
             assert client.ask(str(number)) == f"echo: {number}"
 

@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from conftest import PATIENCE
+from patience import PATIENCE
 
 import claude_sync
 from claude_sync import Client
@@ -90,7 +90,7 @@ def test_a_crash_is_survived(stand_in, dialect, caplog):
     second = client.ask("hi", timeout=PATIENCE)
     assert second == first
     assert second.session_id == first.session_id
-    assert f"resumes {first.session_id}" in caplog.text
+    assert f"to resume {first.session_id}" in caplog.text
 
 
 def test_what_is_queued_outlives_a_crash(stand_in, dialect):
@@ -219,7 +219,7 @@ def test_a_request_is_answered_in_its_own_form(spoken, form):
         begin(cli, client, spoken)
         client.on_permission(lambda request: request.allow({"command": "ls -a"}))
         turn = client.submit("hi")
-        cli.expect("user_message" if spoken == "user-message" else "user")
+        user = cli.expect("user_message" if spoken == "user-message" else "user")
         if form == "control":
             request = cli.ask_permission("Bash", {"command": "ls"})
             assert cli.expect_reply(request)["updatedInput"] == {"command": "ls -a"}
@@ -236,9 +236,10 @@ def test_a_request_is_answered_in_its_own_form(spoken, form):
                     "updated_permissions": [],
                 },
             }
-        cli.say(builders.result("done"))
         if spoken == "cli":
-            cli.say(builders.session_state("idle"))
+            cli.end_turn(user, "done")
+        else:
+            cli.say(builders.result("done"))
         assert turn.result(PATIENCE) == "done"
 
 
@@ -280,7 +281,7 @@ def test_an_envelope_reaches_nobody_but_on_message(caplog):
         cli.say(builders.result("mine"))
         assert turn.result(PATIENCE) == "mine"
     envelope = seen[0]
-    assert isinstance(envelope, claude_sync.SdkMessage)
+    assert isinstance(envelope, claude_sync.Envelope)
     assert envelope.message.result == "of another session"
     assert not caplog.records
 

@@ -7,7 +7,7 @@ import time
 
 import edge_scripts
 import pytest
-from conftest import PATIENCE, process_is_gone
+from patience import PATIENCE, process_is_gone
 
 import claude_sync
 from claude_sync import (
@@ -80,17 +80,18 @@ def test_large_greeting_is_not_read(hurry):
     hurry(GRACE=0.2)
     for call in ("ask", "submit"):
         with Client(
-            cli=DEAF, append_system_prompt="be nice. " * 60_000, start_timeout=12
+            cli=DEAF, append_system_prompt="be nice. " * 60_000, start_timeout=1000
         ) as client:
             began = time.monotonic()
             if call == "ask":
                 with pytest.raises(AskTimeout):
-                    client.ask("x", timeout=1)
+                    client.ask("x", timeout=0.2)
             else:
                 client.submit("x")
-            assert time.monotonic() - began < 4
+            assert time.monotonic() - began < PATIENCE
 
 
+@pytest.mark.usefixtures("quick_end")
 @pytest.mark.parametrize("noticed", [False, True])
 def test_close_after_the_output_has_ended(stand_in, until, noticed):
     """close() is bounded although the CLI has closed its output before, and lingers."""
@@ -102,12 +103,13 @@ def test_close_after_the_output_has_ended(stand_in, until, noticed):
     if noticed:
         until(lambda: client.state == "crashed")
     began = time.monotonic()
-    client.close(timeout=2)
-    assert time.monotonic() - began < 3.5
+    client.close(timeout=0.2)
+    assert time.monotonic() - began < PATIENCE
     assert isinstance(turn.exception(PATIENCE), (CliExited, ClientClosed))
     until(lambda: process_is_gone(pid))
 
 
+@pytest.mark.usefixtures("quick_end")
 def test_nothing_is_left_after_the_output_has_ended(stand_in, until):
     """When close() returns, a CLI that had closed its output and lingered is gone."""
     client = stand_in(edge_scripts.closes_its_output_and_lingers)
@@ -115,7 +117,7 @@ def test_nothing_is_left_after_the_output_has_ended(stand_in, until):
     client.submit("x")
     pid = client.pid
     until(lambda: client.state == "crashed")
-    client.close(timeout=2)
+    client.close(timeout=0.2)
     assert process_is_gone(pid)
 
 
@@ -288,6 +290,7 @@ def test_cancelled_turn_raises(cli, client, raise_on_error):
 # Waiting for idleness.
 
 
+@pytest.mark.usefixtures("quick_close")
 @pytest.mark.parametrize("post", [None, "manual"])
 @pytest.mark.parametrize("end", ["close", "crash"])
 def test_wait_idle_of_a_client_that_ends(cli, greet, background, until, post, end):

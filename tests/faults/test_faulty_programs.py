@@ -63,6 +63,8 @@ def test_exit_inside_a_handler_that_hangs(program, gone):
     running = program(
         OPENED
         + """
+import claude_sync.runtime.closing
+claude_sync.runtime.closing.EXIT_TIME = 0.3
 inside = threading.Event()
 client.on_text(lambda _: inside.set() or threading.Event().wait())
 client.submit("hi")
@@ -159,15 +161,17 @@ if child == 0:
     os.close(writer)
     os.read(reader, 1)
     os._exit(0)
-began = time.monotonic()
-client.close()
-say("closed", time.monotonic() - began < 3)
+# A CLI that does not end by itself would hang here.
+import claude_sync.engine.launch.process
+claude_sync.engine.launch.process.GRACE = 1000
+client.close(timeout=1000)
+say("closed")
 os.close(writer)
 os.waitpid(child, 0)
 """
     )
     code, printed, errors = running.end()
-    assert (code, printed) == (0, "closed True\n"), errors
+    assert (code, printed) == (0, "closed\n"), errors
 
 
 def test_multiprocessing(program):
@@ -235,7 +239,8 @@ def test_ctrl_c_twice(program):
     source = (
         OPENED.replace("StandIn()", "StandIn(scripts.never_ends_a_turn)")
         + """
-import claude_sync.client
+import claude_sync.client, claude_sync.runtime.stopping
+claude_sync.runtime.stopping.STOP_PATIENCE = 1000
 inner = claude_sync.client.stop_own_turn
 def watched(turn):
     say("stopping")
@@ -246,7 +251,6 @@ try:
     client.ask("hi")
 except KeyboardInterrupt:
     say("interrupted")
-began = time.monotonic()
 client.close(timeout=1)
 say("closed")
 """
@@ -254,9 +258,7 @@ say("closed")
     running = program(source)
     interrupt_when(running, "heard user")
     interrupt_when(running, "stopping")
-    began = time.monotonic()
     running.wait_for("interrupted")
-    assert time.monotonic() - began < 4
     code, printed, errors = running.end()
     assert code == 0, errors
     assert "closed" in printed
@@ -268,13 +270,16 @@ def test_ctrl_c_while_queued(program):
         OPENED
         + """
 client.start()
-first = client.submit("[[sleep 2]] first")
+go_on = threading.Event()
+client.on_permission(lambda request: go_on.wait(30))
+first = client.submit('[[tool Write {"file_path": "x"}]]')
 try:
     say("asking")
     client.ask("second")
 except KeyboardInterrupt:
     say("interrupted")
-say(first.result(30))
+go_on.set()
+say("first", first.result(30))
 client.close()
 """
     )
@@ -282,7 +287,7 @@ client.close()
     code, printed, errors = running.end()
     assert code == 0, errors
     assert "interrupted" in printed
-    assert "first" in printed
+    assert "first Write" in printed
 
 
 @pytest.mark.parametrize("post", ["manual", "caller"])

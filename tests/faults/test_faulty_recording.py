@@ -9,7 +9,7 @@ import signal
 
 import pytest
 import recording_scripts
-from conftest import PATIENCE
+from patience import PATIENCE
 from recording_scripts import KEY
 
 from claude_sync import Client, CliExited, CliNotFound, UsageError
@@ -182,7 +182,7 @@ def test_a_cli_that_cannot_be_started(tmp_path):
     assert (kinds.count("argv"), kinds[-1]) == (1, "exit")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk that is always full")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_disk_that_gets_full(stand_in, tmp_path, caplog):
     """The recording ends with one line in the log; the session goes on."""
     path = tmp_path / "wire.jsonl"

@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from conftest import PATIENCE
+from patience import PATIENCE
 
 from claude_sync.testing import builders
 
@@ -83,7 +83,7 @@ def test_denial_is_warned_about_once(in_turn, caplog):
     caplog.set_level(logging.WARNING, "claude_sync")
     for _ in range(3):
         in_turn.expect_reply(in_turn.ask_permission("Bash", {"command": "ls"}))
-    warnings = [each for each in caplog.records if "denied" in each.getMessage()]
+    warnings = [each for each in caplog.records if "Denied" in each.getMessage()]
     assert len(warnings) == 1
     assert "allowed_tools" in warnings[0].getMessage()
 

@@ -1,9 +1,11 @@
 """Results and replies of nobody: they complete no one's turn, but are heard."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import PATIENCE, Background, greet
+from patience import PATIENCE, wait_until
+from stand_ins import Background, greet
 
 from claude_sync import AskTimeout, Client, TurnInterrupted
 from claude_sync.testing import ScriptedCli, builders
@@ -233,6 +235,28 @@ def test_steered_message_that_is_never_mentioned(cli, client, hurry):
     turn = client.submit("two")
     cli.answer("second", prompt="two")
     assert turn.result(PATIENCE) == "second"
+
+
+def test_an_old_cli_that_hangs_after_an_interrupt_is_ended(hurry):
+    """It was in a turn of its own, of a steered message, and says no more."""
+    hurry(STOP_PATIENCE=0.2)
+    cli = ScriptedCli(style="old", patience=PATIENCE)
+    with Client(transport=cli) as client:
+        greet(client, cli)
+        turn = client.submit("one")
+        user = cli.expect("user")
+        cli.begin_turn(user)
+        client.steer("and this")
+        steered = cli.expect("user", text="and this")
+        cli.end_turn(user, "first")
+        assert turn.result(PATIENCE) == "first"
+        cli.begin_turn(steered)
+        wait_until(lambda: client.state == "busy")
+        with ThreadPoolExecutor(1) as pool:
+            interrupting = pool.submit(client.interrupt)
+            cli.reply(cli.expect("control_request", subtype="interrupt"))
+            interrupting.result(PATIENCE)
+        wait_until(lambda: client.state == "crashed")
 
 
 def test_context_on_an_old_cli():

@@ -4,7 +4,8 @@ import threading
 import time
 
 import pytest
-from conftest import PATIENCE, Background
+from patience import PATIENCE
+from stand_ins import Background
 
 from claude_sync import AskTimeout, Client, ClientClosed, CliExited, Overloaded, TurnInterrupted
 from claude_sync.testing import ScriptedCli, builders

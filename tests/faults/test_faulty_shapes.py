@@ -3,7 +3,8 @@
 import copy
 
 import pytest
-from conftest import PATIENCE, greet
+from patience import PATIENCE
+from stand_ins import greet
 
 from claude_sync import Client
 from claude_sync.testing import ScriptedCli, builders
@@ -61,6 +62,18 @@ KNOWN = {
     "keep alive": {"type": "keep_alive"},
 }
 
+# By these a client tells whose turn it is, which is another matter with an old CLI.
+DIFFERENT = (
+    "assistant",
+    "user",
+    "replay",
+    "init",
+    "session",
+    "lifecycle",
+    "result",
+    "background result",
+)
+
 
 def places(value, path=()):
     """The paths of everything inside *value*, but for the type that names it."""
@@ -110,8 +123,16 @@ class Listener:
         self.errors.append(error)
 
 
-@pytest.mark.parametrize("style", ["new", "old"])
-@pytest.mark.parametrize("name", KNOWN)
+def known(style):
+    """All messages, in a style; what an old CLI says like a new one is for the second tier."""
+    is_same = {name for name in KNOWN if not name.startswith(DIFFERENT)} if style == "old" else ()
+    return [
+        pytest.param(name, style, marks=pytest.mark.everything if name in is_same else ())
+        for name in KNOWN
+    ]
+
+
+@pytest.mark.parametrize(("name", "style"), [*known("new"), *known("old")])
 def test_junk_inside(name, style, caplog):
     """Whatever is inside such a message, the turn around it completes, and nothing fails."""
     cli = ScriptedCli(style=style, patience=PATIENCE)

@@ -5,10 +5,11 @@ import time
 
 import pytest
 import scripts
-from conftest import PATIENCE, Background
+from patience import PATIENCE
+from stand_ins import Background
 
 from claude_sync import LATER, AskTimeout, CliDidNotStart, Client, ControlTimeout, TurnInterrupted
-from claude_sync.testing import ScriptedCli, builders
+from claude_sync.testing import builders
 
 
 def test_greeting_is_never_answered(stand_in, gone):
@@ -26,6 +27,7 @@ def test_greeting_is_never_answered_to_start(stand_in):
     with pytest.raises(CliDidNotStart, match=r"0\.1 s"):
         client.start(timeout=0.1)
     assert client.state == "starting"
+    client.close(timeout=1.2)  # one second is kept for the threads
 
 
 def test_a_question_that_waits_for_the_greeting_says_so(stand_in):
@@ -34,6 +36,7 @@ def test_a_question_that_waits_for_the_greeting_says_so(stand_in):
     with pytest.raises(AskTimeout, match=r"the CLI was not ready after 0\.1 s.*doctor") as caught:
         client.ask("hi", timeout=0.1)
     assert caught.value.sent is False
+    client.close(timeout=1.2)
 
 
 def test_greeting_is_refused(cli):
@@ -45,8 +48,10 @@ def test_greeting_is_refused(cli):
             turn.result(PATIENCE)
 
 
-def test_control_request_is_never_answered(cli, client):
+def test_control_request_is_never_answered(cli, client, monkeypatch):
     """A request without a reply times out; questions and other requests still work."""
+    # A backend sends the next one when it has given up the first.
+    monkeypatch.setattr(Client.interrupt, "__defaults__", (1.0, True))
     with pytest.raises(ControlTimeout) as caught:
         client.interrupt(timeout=0.1)
     assert (caught.value.subtype, caught.value.timeout) == ("interrupt", 0.1)
@@ -72,7 +77,7 @@ def test_turn_that_never_ends(stand_in, quick_stop, gone):
     began = time.monotonic()
     with pytest.raises(AskTimeout) as caught:
         client.ask("hi", timeout=0.2)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < PATIENCE
     assert (caught.value.sent, caught.value.timeout) == (True, 0.2)
     gone(pid)
     assert client.ask("?") == "better now?"
@@ -117,34 +122,22 @@ def test_idle_timeout(cli, client):
     assert caught.value.answer == "so far"
 
 
+@pytest.mark.everything
 def test_idle_clock_stops_while_the_cli_waits_for_us(cli, client):
     """idle_timeout does not run while a request of the CLI is open."""
     asked = []
     client.on_permission(lambda request: asked.append(request) or LATER)
-    turn = client.submit("hi", idle_timeout=0.1)
+    turn = client.submit("hi", idle_timeout=0.5)
     user = cli.expect("user")
     cli.begin_turn(user)
     request = cli.ask_permission("Bash", {"command": "ls"})
     with pytest.raises(AskTimeout):
-        turn.result(0.5)
+        turn.result(1.2)
     assert not turn._interrupted
     asked[0].deny()
     assert cli.expect_reply(request)["behavior"] == "deny"
     cli.end_turn(user, "denied")
     assert turn.result(PATIENCE) == "denied"
-
-
-def test_idle_clock_counts_every_line(cli, client):
-    """Lines of any kind keep the idle clock from running out."""
-    turn = client.submit("hi", idle_timeout=0.4)
-    user = cli.expect("user")
-    cli.begin_turn(user)
-    end = time.monotonic() + 0.8
-    while time.monotonic() < end:
-        cli.say({"type": "keep_alive"})
-        cli.pause(0.02)
-    cli.end_turn(user, "slow")
-    assert turn.result(PATIENCE) == "slow"
 
 
 def test_own_turn_of_the_cli_that_fell_silent(cli, client, hurry):
@@ -157,21 +150,3 @@ def test_own_turn_of_the_cli_that_fell_silent(cli, client, hurry):
     turn = client.submit("hi")
     cli.answer("Hello")
     assert turn.result(PATIENCE) == "Hello"
-
-
-def test_handlers_do_not_count_as_silence():
-    """idle_timeout is about the CLI: a slow handler is not interrupted for it."""
-
-    def script(cli):
-        cli.accept()
-        user = cli.expect("user")
-        cli.begin_turn(user)
-        cli.speak("one two")
-        cli.end_turn(user, "one two")
-        cli.expect_end(PATIENCE)
-
-    transport = ScriptedCli(script)
-    with Client(transport=transport) as client:
-        client.on_text(lambda _: time.sleep(0.3))
-        assert client.ask("hi", idle_timeout=0.1) == "one two"
-    transport.assert_done()

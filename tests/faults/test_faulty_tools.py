@@ -5,7 +5,7 @@ import logging
 import threading
 
 import pytest
-from conftest import PATIENCE
+from patience import PATIENCE
 
 import claude_sync
 from claude_sync import Client, ToolContext, ToolError, UsageError, tool
@@ -714,6 +714,7 @@ def test_the_cli_dies_while_a_tool_runs(opened, work):
     assert work.left.wait(PATIENCE)
 
 
+@pytest.mark.usefixtures("quick_close")
 def test_a_tool_that_outlives_close(opened, work):
     """close() does not wait for it; it learns that nobody waits, and its result is dropped."""
     client, running = opened(work.work)
@@ -732,6 +733,7 @@ def test_a_tool_that_outlives_close(opened, work):
         running.turn.result(PATIENCE)
 
 
+@pytest.mark.usefixtures("quick_close")
 def test_close_inside_a_tool(opened):
     """It returns at once, and the client is closed."""
 

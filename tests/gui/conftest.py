@@ -52,8 +52,10 @@ class Talk:
 
 
 @pytest.fixture
-def talk():
+def talk(monkeypatch):
     """Open talks; their clients are closed after the test."""
+    # Turns that are left running are not ended by anybody here.
+    monkeypatch.setattr("claude_sync.runtime.closing.TURN_END_TIME", 0.01)
     talks = []
 
     def start(**options):

@@ -86,6 +86,9 @@ def quits_with_a_dialog_of_no_window(application):
     return run(application)
 
 
+KEPT = []
+
+
 def never_runs_its_loop(application):
     """The program ends before its event loop has begun."""
     client = new_client()
@@ -94,6 +97,8 @@ def never_runs_its_loop(application):
     other = new_client()
     qt.attach(other, window)
     other.submit(LONG)
+    # Which of two locals goes first differs by Python; here the window does.
+    KEPT.append(other)
     return 0
 
 

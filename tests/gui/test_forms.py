@@ -5,8 +5,8 @@ import json
 import pytest
 
 from claude_sync import PermissionRequest, Questions, UsageError
-from claude_sync.gui import forms
-from claude_sync.gui.forms import PermissionForm, QuestionForm, form_of, lines_of
+from claude_sync.permissions import forms
+from claude_sync.permissions.forms import PermissionForm, QuestionForm, form_of, lines_of
 from claude_sync.runtime.open_requests import OpenRequest
 
 RIGHT_TO_LEFT = "\u202e"
@@ -94,46 +94,48 @@ def questioned(asked):
 # Permissions: what is shown.
 
 
-@pytest.mark.parametrize(
-    ("tool", "fields", "title"),
-    [
-        ("Bash", {}, "Claude wants to run a command"),
-        ("Bash", {"agent_id": "a1"}, "A subagent wants to run a command"),
-        ("Edit", {}, "Claude wants to change a file"),
-        ("ExitPlanMode", {}, "Claude wants to carry out this plan"),
-        ("mcp__files__read_it", {}, "Claude wants to use read_it of files"),
-        ("WebFetch", {}, "Claude wants to use WebFetch"),
-        ("Bash", {"title": "Claude wants to\nrun it"}, "Claude wants to\\nrun it"),
-        ("Web" + RIGHT_TO_LEFT, {}, "Claude wants to use Web\\u202e"),
-    ],
-)
-def test_the_title_says_what_is_asked(asked, tool, fields, title):
+TITLES = [
+    ("Bash", {}, "Claude wants to run a command"),
+    ("Bash", {"agent_id": "a1"}, "A subagent wants to run a command"),
+    ("Edit", {}, "Claude wants to change a file"),
+    ("ExitPlanMode", {}, "Claude wants to carry out this plan"),
+    ("mcp__files__read_it", {}, "Claude wants to use read_it of files"),
+    ("WebFetch", {}, "Claude wants to use WebFetch"),
+    ("Bash", {"title": "Claude wants to\nrun it"}, "Claude wants to\\nrun it"),
+    ("Web" + RIGHT_TO_LEFT, {}, "Claude wants to use Web\\u202e"),
+]
+
+
+def test_the_title_says_what_is_asked(asked):
     """In one line, with nothing in it that deceives."""
-    assert PermissionForm(asked(tool, **fields)).title == title
+    found = [
+        (tool, fields, PermissionForm(asked(tool, **fields)).title) for tool, fields, _ in TITLES
+    ]
+    assert found == TITLES
 
 
-@pytest.mark.parametrize(
-    ("tool", "input", "verb"),
-    [
-        ("Write", {"file_path": "new.txt", "content": "x\n"}, "create"),
-        ("Write", {"file_path": "new.txt", "content": ""}, "create"),
-        ("Write", {"file_path": "leads.txt", "content": "x\n"}, "create"),
-        ("Write", {"file_path": "old.txt", "content": "x\n"}, "change"),
-        ("Write", {"file_path": "old.txt", "content": "--- /dev/null\n"}, "change"),
-        ("Write", {"file_path": "/dev/null", "content": "x\n"}, "change"),
-        ("Write", {"file_path": ".", "content": "x\n"}, "change"),
-        ("Write", {}, "change"),
-        ("Edit", {"file_path": "new.txt", "old_string": "", "new_string": "x"}, "create"),
-        ("Edit", {"file_path": "new.txt", "old_string": "y", "new_string": "x"}, "change"),
-        ("NotebookEdit", {"notebook_path": "a.ipynb", "edit_mode": "insert"}, "change"),
-    ],
-)
-def test_the_title_says_whether_a_file_is_new(asked, tmp_path, tool, input, verb):
+VERBS = [
+    ("Write", {"file_path": "new.txt", "content": "x\n"}, "create"),
+    ("Write", {"file_path": "new.txt", "content": ""}, "create"),
+    ("Write", {"file_path": "leads.txt", "content": "x\n"}, "create"),
+    ("Write", {"file_path": "old.txt", "content": "x\n"}, "change"),
+    ("Write", {"file_path": "old.txt", "content": "--- /dev/null\n"}, "change"),
+    ("Write", {"file_path": "/dev/null", "content": "x\n"}, "change"),
+    ("Write", {"file_path": ".", "content": "x\n"}, "change"),
+    ("Write", {}, "change"),
+    ("Edit", {"file_path": "new.txt", "old_string": "", "new_string": "x"}, "create"),
+    ("Edit", {"file_path": "new.txt", "old_string": "y", "new_string": "x"}, "change"),
+    ("NotebookEdit", {"notebook_path": "a.ipynb", "edit_mode": "insert"}, "change"),
+]
+
+
+def test_the_title_says_whether_a_file_is_new(asked, tmp_path):
     """As the preview shows it; a new cell, or a file that cannot be read, is a change."""
     tmp_path.joinpath("old.txt").write_text("old\n")
     tmp_path.joinpath("a.ipynb").write_text('{"cells": []}')
     tmp_path.joinpath("leads.txt").symlink_to(tmp_path / "nowhere.txt")
-    assert PermissionForm(asked(tool, input)).title == f"Claude wants to {verb} a file"
+    titles = [(tool, input, PermissionForm(asked(tool, input)).title) for tool, input, _ in VERBS]
+    assert titles == [(*call, f"Claude wants to {verb} a file") for *call, verb in VERBS]
 
 
 def test_the_words_of_the_cli_are_the_title_of_a_new_file(asked):
@@ -195,21 +197,22 @@ def test_a_change_of_a_file_is_shown_as_a_diff(asked, tmp_path):
     assert ("added", "+two") in form.lines
 
 
-@pytest.mark.parametrize(
-    ("suggestions", "always"),
-    [
-        ([], None),
-        ([{"type": "setMode", "mode": "acceptEdits"}], None),
-        ([{**RULE, "behavior": "deny"}], None),
-        ([{**RULE, "rules": "junk"}], None),
-        ([{**RULE, "rules": [{"ruleContent": "x"}]}], None),
-        ([RULE], "Bash(npm test:*) and every use of Read, in this session"),
-        ([RULE, RULE], "Bash(npm test:*) and every use of Read, in this session"),
-    ],
-)
-def test_always_is_offered_where_a_rule_is_suggested(asked, suggestions, always):
+def test_always_is_offered_where_a_rule_is_suggested(asked):
     """And says what it allows; a change of mode is none."""
-    assert PermissionForm(asked(permission_suggestions=suggestions)).always == always
+
+    def always(*suggestions):
+        return PermissionForm(asked(permission_suggestions=list(suggestions))).always
+
+    useless = [
+        [],
+        [{"type": "setMode", "mode": "acceptEdits"}],
+        [{**RULE, "behavior": "deny"}],
+        [{**RULE, "rules": "junk"}],
+        [{**RULE, "rules": [{"ruleContent": "x"}]}],
+    ]
+    assert [each for each in useless if always(*each) is not None] == []
+    words = "Bash(npm test:*) and every use of Read, in this session"
+    assert [always(RULE), always(RULE, RULE)] == [words, words]
 
 
 def test_many_rules_are_counted(asked):
@@ -222,19 +225,17 @@ def test_many_rules_are_counted(asked):
 # Permissions: the answer.
 
 
-@pytest.mark.parametrize(
-    ("verb", "behavior"),
-    [("allow", "allow"), ("allow_always", "allow"), ("deny", "deny"), ("close", "deny")],
-)
-def test_a_form_answers_once(asked, verb, behavior):
+def test_a_form_answers_once(asked):
     """Whatever is pressed or closed after that does nothing."""
-    request = asked(permission_suggestions=[RULE])
-    form = PermissionForm(request)
-    assert form.is_open
-    assert getattr(form, verb)() is True
-    assert not form.is_open
-    assert [form.allow(), form.allow_always(), form.deny(), form.close()] == [False] * 4
-    assert [answer["behavior"] for answer in answers_to(request)] == [behavior]
+    answers = {"allow": "allow", "allow_always": "allow", "deny": "deny", "close": "deny"}
+    for verb, behavior in answers.items():
+        request = asked(permission_suggestions=[RULE])
+        form = PermissionForm(request)
+        assert form.is_open
+        assert getattr(form, verb)() is True
+        assert not form.is_open
+        assert [form.allow(), form.allow_always(), form.deny(), form.close()] == [False] * 4
+        assert [answer["behavior"] for answer in answers_to(request)] == [behavior], verb
 
 
 def test_always_takes_the_rule_along(asked):
@@ -246,19 +247,13 @@ def test_always_takes_the_rule_along(asked):
     assert not answers_to(once)[0].get("updatedPermissions")
 
 
-@pytest.mark.parametrize(
-    ("reason", "message"),
-    [
-        (" use pathlib ", "use pathlib"),
-        ("", forms.DENIED_BY_PERSON),
-        ("\n", forms.DENIED_BY_PERSON),
-    ],
-)
-def test_claude_reads_the_reason(asked, reason, message):
+def test_claude_reads_the_reason(asked):
     """Or that a person said no."""
-    request = asked()
-    PermissionForm(request).deny(reason)
-    assert answers_to(request)[0]["message"] == message
+    no = forms.DENIED_BY_PERSON
+    for reason, message in ((" use pathlib ", "use pathlib"), ("", no), ("\n", no)):
+        request = asked()
+        PermissionForm(request).deny(reason)
+        assert answers_to(request)[0]["message"] == message
 
 
 def test_a_request_that_was_answered_elsewhere_is_not_answered_again(asked):
@@ -340,11 +335,11 @@ def test_the_same_answer_in_other_words_is_one(questioned):
     assert field.answer() == ["Apple"]
 
 
-@pytest.mark.parametrize("number", [-1, 2])
-def test_an_option_that_is_not_there_cannot_be_chosen(questioned, number):
+def test_an_option_that_is_not_there_cannot_be_chosen(questioned):
     """A dialog that miscounts is told."""
-    with pytest.raises(UsageError, match="0 to 1"):
-        questioned(COLOURS).fields[0].choose(number)
+    for number in (-1, 2):
+        with pytest.raises(UsageError, match="0 to 1"):
+            questioned(COLOURS).fields[0].choose(number)
 
 
 def test_every_question_needs_an_answer(questioned):

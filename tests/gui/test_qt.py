@@ -1,41 +1,15 @@
 """``claude_sync.gui.qt``: what it has, and that nothing of Qt is loaded before it is used."""
 
-import os
-import subprocess
-import sys
+from executables import ROOT
+from qt_fixtures import BINDING, run_program
 
-import pytest
-from executables import ROOT, clean_environment
-from qt_fixtures import BINDING
-
-LOADED = "print([n for n in sys.modules if n.split('.')[0] in ('PySide6', 'PyQt6', 'PyQt5')])"
-
-
-def printed_by(source, tmp_path):
-    """What a fresh interpreter prints."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", source],
-        env={
-            **clean_environment(tmp_path, QT_QPA_PLATFORM="offscreen", QT_API=BINDING),
-            "PYTHONPATH": os.pathsep.join(each for each in sys.path if each),
-        },
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
-@pytest.mark.parametrize("module", ["claude_sync", "claude_sync.gui", "claude_sync.gui.qt"])
-def test_an_import_loads_nothing_of_qt(module, tmp_path):
-    """The toolkit is loaded with the first use of a name."""
-    assert printed_by(f"import {module}, sys\n{LOADED}", tmp_path) == "[]"
-
-
-def test_every_name_is_there_and_listed(tmp_path):
-    """dir() shows what can be had, and anything else is an AttributeError."""
-    source = """
+IMPORTS = """
+import importlib, sys
+for name in ("claude_sync", "claude_sync.gui", "claude_sync.gui.qt"):
+    importlib.import_module(name)
+    print([n for n in sys.modules if n.split(".")[0] in ("PySide6", "PyQt6", "PyQt5")])
+"""
+NAMES = """
 from claude_sync.gui import qt
 assert set(qt.__all__) <= set(dir(qt))
 print(sorted(getattr(qt, name).__name__ for name in qt.__all__))
@@ -44,7 +18,23 @@ try:
 except AttributeError as error:
     print(error)
 """
-    names, error = printed_by(source, tmp_path).splitlines()
+
+
+def printed_by(source, tmp_path):
+    """What a fresh interpreter prints."""
+    code, errors, printed = run_program(tmp_path, "-c", source, QT_API=BINDING)
+    assert (code, errors) == (0, [])
+    return printed.splitlines()
+
+
+def test_an_import_loads_nothing_of_qt(tmp_path):
+    """The toolkit is loaded with the first use of a name."""
+    assert printed_by(IMPORTS, tmp_path) == ["[]"] * 3
+
+
+def test_every_name_is_there_and_listed(tmp_path):
+    """dir() shows what can be had, and anything else is an AttributeError."""
+    names, error = printed_by(NAMES, tmp_path)
     assert names == str(["Attachment", "PermissionDialog", "QtClient", "QuestionDialog", "attach"])
     assert "QtClientt" in error
 

@@ -50,26 +50,28 @@ def world(monkeypatch):
     return arrange
 
 
-@pytest.mark.parametrize(
-    ("arranged", "expected"),
-    [
-        # The one that is imported, whatever else there is.
-        ({"loaded": ["PyQt5"], "installed": ["PySide6", "PyQt5"]}, "PyQt5"),
-        ({"loaded": ["PyQt6"], "wanted": "pyqt5"}, "PyQt6"),
-        # Of several the one whose application runs, else the first.
-        ({"loaded": ["PySide6", "PyQt5"], "running": ["PyQt5"]}, "PyQt5"),
-        ({"loaded": ["PyQt5", "PyQt6"]}, "PyQt6"),
-        # None is imported: what the environment says, else the first that is installed.
-        ({"installed": ["PySide6", "PyQt5"], "wanted": "PyQt5"}, "PyQt5"),
-        ({"installed": ["PySide6", "PyQt6", "PyQt5"]}, "PySide6"),
-        ({"installed": ["PyQt6", "PyQt5"]}, "PyQt6"),
-        ({"installed": ["PyQt5"], "wanted": "pyside2"}, "PyQt5"),
-    ],
-)
-def test_which_binding_is_chosen(world, arranged, expected):
+CHOICES = [
+    # The one that is imported, whatever else there is.
+    ({"loaded": ["PyQt5"], "installed": ["PySide6", "PyQt5"]}, "PyQt5"),
+    ({"loaded": ["PyQt6"], "wanted": "pyqt5"}, "PyQt6"),
+    # Of several the one whose application runs, else the first.
+    ({"loaded": ["PySide6", "PyQt5"], "running": ["PyQt5"]}, "PyQt5"),
+    ({"loaded": ["PyQt5", "PyQt6"]}, "PyQt6"),
+    # None is imported: what the environment says, else the first that is installed.
+    ({"installed": ["PySide6", "PyQt5"], "wanted": "PyQt5"}, "PyQt5"),
+    ({"installed": ["PySide6", "PyQt6", "PyQt5"]}, "PySide6"),
+    ({"installed": ["PyQt6", "PyQt5"]}, "PyQt6"),
+    ({"installed": ["PyQt5"], "wanted": "pyside2"}, "PyQt5"),
+]
+
+
+def test_which_binding_is_chosen(world):
     """The program's own, if it can be told."""
-    world(**arranged)
-    assert qt_binding.chosen() == expected
+    found = []
+    for arranged, _ in CHOICES:
+        world(**arranged)
+        found.append((arranged, qt_binding.chosen()))
+    assert found == CHOICES
 
 
 def test_without_any_binding_the_error_says_how_to_get_one(world):
@@ -155,13 +157,13 @@ def test_what_was_destroyed_is_not_valid(application):
     assert not qt_binding.is_valid(child)
 
 
-@pytest.mark.parametrize(
-    ("version", "python", "is_told"),
-    [("6.12.0", (3, 11), True), ("6.12.0", (3, 12), False), ("6.11.3", (3, 11), False)],
-)
-def test_a_release_that_crashes_is_told(monkeypatch, caplog, version, python, is_told):
+def test_a_release_that_crashes_is_told(monkeypatch, caplog):
     """One release of PySide6 miscounts references, which old Pythons do not survive."""
-    monkeypatch.setattr(sys, "version_info", python)
-    with caplog.at_level(logging.WARNING, "claude_sync"):
-        qt_binding.warn_of_bad_release(version)
-    assert ("pip install 'PySide6<6.12'" in caplog.text) is is_told
+    told = []
+    for version, python in (("6.12.0", (3, 11)), ("6.12.0", (3, 12)), ("6.11.3", (3, 11))):
+        caplog.clear()
+        with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "claude_sync"):
+            patch.setattr(sys, "version_info", python)
+            qt_binding.warn_of_bad_release(version)
+        told.append("pip install 'PySide6<6.12'" in caplog.text)
+    assert told == [True, False, False]

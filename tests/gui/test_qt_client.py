@@ -9,6 +9,7 @@ import pytest
 from qt_fixtures import (  # noqa: F401
     QtWidgets,
     application,
+    begin,
     cli,
     click,
     client,
@@ -52,20 +53,16 @@ class Ear:
         return [event for heard, event in self.heard if heard == name]
 
 
-def begin_by(chat, client, cli, prompt="hi"):
+@pytest.fixture
+def begin_by(client, cli):
     """Ask by the slot, and let the CLI begin the turn: the question as it got it."""
-    chat.ask(prompt)
-    if client.state in ("open", "starting", "new"):
-        cli.accept()
-    user = cli.expect("user", text=prompt)
-    cli.begin_turn(user)
-    return user
+    return lambda chat, prompt="hi": begin(client, cli, prompt, chat.ask)[1]
 
 
-def test_what_is_heard_is_a_signal(chat, client, cli, until):
+def test_what_is_heard_is_a_signal(chat, cli, until, begin_by):
     """Everything of a turn, in order."""
     ear = Ear(chat, *(name for name in SIGNALS if name not in ("permission", "question")))
-    user = begin_by(chat, client, cli)
+    user = begin_by(chat)
     cli.say(builders.assistant([builders.thinking("hm")]))
     cli.speak("Hello, window")
     cli.say(builders.assistant(builders.tool_use("Read", {"file_path": "a"}), "msg_2"))
@@ -81,17 +78,17 @@ def test_what_is_heard_is_a_signal(chat, client, cli, until):
     assert ear.of("result")[0].result == "done"
 
 
-def test_text_goes_straight_into_a_widget(chat, client, cli, window, until):
+def test_text_goes_straight_into_a_widget(chat, cli, window, until, begin_by):
     """The signal fits a slot of Qt's own."""
     view = QtWidgets.QPlainTextEdit(window)
     chat.text.connect(view.insertPlainText)
-    user = begin_by(chat, client, cli)
+    user = begin_by(chat)
     cli.speak("Straße, 日本, 🙂")
     cli.end_turn(user, "done")
     until(lambda: view.toPlainText() == "Straße, 日本, 🙂")
 
 
-def test_a_line_edit_asks_and_a_button_stops(chat, client, cli, window, until):
+def test_a_line_edit_asks_and_a_button_stops(chat, cli, window, until, begin_by):
     """Slots for widgets: ask and interrupt; the turn that is stopped is told as an error."""
     ear = Ear(chat, "error", "result")
     line = QtWidgets.QLineEdit("a question", window)
@@ -108,12 +105,12 @@ def test_a_line_edit_asks_and_a_button_stops(chat, client, cli, window, until):
     until(lambda: ear.of("error"))
     assert isinstance(ear.of("error")[0], TurnInterrupted)
     # And it goes on.
-    user = begin_by(chat, client, cli, "another")
+    user = begin_by(chat, "another")
     cli.end_turn(user, "answered")
     until(lambda: "answered" in [result.result for result in ear.of("result")])
 
 
-def test_a_question_that_was_not_sent_yet_is_withdrawn(chat, client, cli, until):
+def test_a_question_that_was_not_sent_yet_is_withdrawn(chat, cli, until):
     """Stop while the CLI is starting: the question never reaches it."""
     ear = Ear(chat, "error")
     chat.ask("hi")
@@ -121,14 +118,14 @@ def test_a_question_that_was_not_sent_yet_is_withdrawn(chat, client, cli, until)
     cli.accept()
     until(lambda: ear.of("error"))
     assert "withdrawn" in str(ear.of("error")[0])
-    user = begin_by(chat, client, cli, "another")  # which is what comes first
-    cli.end_turn(user, "done")
+    chat.ask("another")
+    cli.expect("user", text="another")  # which is what comes first
 
 
-def test_to_stop_when_nothing_runs_is_harmless(chat, client, cli, until):
+def test_to_stop_when_nothing_runs_is_harmless(chat, client, cli, until, begin_by):
     """What the CLI does by itself is stopped, without waiting for its word."""
     chat.interrupt()  # before it was started
-    user = begin_by(chat, client, cli)
+    user = begin_by(chat)
     cli.end_turn(user, "done")
     until(lambda: not chat._turns)
     chat.interrupt()
@@ -154,30 +151,32 @@ def test_a_cli_that_cannot_be_started_is_an_error(window, until):
     chat.client.close()
 
 
-def test_a_cli_that_dies_is_an_error(chat, client, cli, until):
+def test_a_cli_that_dies_is_an_error(chat, cli, until, begin_by):
     """The question that ran fails, and the window hears of it."""
     ear = Ear(chat, "error")
-    begin_by(chat, client, cli)
+    begin_by(chat)
     cli.hang_up(9)
     until(lambda: ear.of("error"))
     assert isinstance(ear.of("error")[0], claude_sync.CliExited)
 
 
-def test_a_handler_that_raises_is_an_error(chat, client, cli, until):
-    """Handlers of the client run in the loop as well, and their failures are told."""
-    ear = Ear(chat, "error")
+def test_a_handler_that_raises_is_an_error(chat, client, cli, until, begin_by):
+    """Handlers of the client run in the loop as well; a failure is told, and stops no other."""
+    ear, texts = Ear(chat, "error", "result"), []
     client.on_text(lambda text: 1 / 0)
-    user = begin_by(chat, client, cli)
+    client.on_text(texts.append)
+    user = begin_by(chat)
     cli.speak("hello")
     cli.end_turn(user, "hello")
-    until(lambda: ear.of("error"))
-    assert isinstance(ear.of("error")[0], ZeroDivisionError)
+    until(lambda: ear.of("result"))
+    assert [type(error) for error in ear.of("error")] == [ZeroDivisionError]
+    assert texts == ["hello"]
 
 
-def test_permissions_are_for_who_is_connected(chat, client, cli, until):
+def test_permissions_are_for_who_is_connected(chat, cli, until, begin_by):
     """A slot answers later, or at once; questions are apart."""
     ear = Ear(chat, "permission", "question")
-    begin_by(chat, client, cli)
+    begin_by(chat)
     request = cli.ask_permission("Bash", {"command": "ls"})
     until(lambda: ear.of("permission"))
     ear.of("permission")[0].allow()
@@ -193,9 +192,9 @@ def test_permissions_are_for_who_is_connected(chat, client, cli, until):
     assert cli.expect_reply(request)["message"] == "no"
 
 
-def test_without_a_slot_the_clients_own_handlers_decide(chat, client, cli, until):
+def test_without_a_slot_the_clients_own_handlers_decide(chat, client, cli, until, begin_by):
     """And without those nobody does: it is denied."""
-    begin_by(chat, client, cli)
+    begin_by(chat)
     request = cli.ask_permission("Bash", {"command": "ls"})
     until(lambda: not client._engine.lifecycle.connection.open_requests)
     assert cli.expect_reply(request)["behavior"] == "deny"
@@ -205,10 +204,10 @@ def test_without_a_slot_the_clients_own_handlers_decide(chat, client, cli, until
     assert cli.expect_reply(request)["behavior"] == "allow"
 
 
-def test_dialogs_fit_its_signals(chat, client, cli, window, until):
+def test_dialogs_fit_its_signals(chat, cli, window, until, begin_by):
     """One line shows permissions in a dialog."""
     chat.permission.connect(qt.PermissionDialog.handler(window))
-    begin_by(chat, client, cli)
+    begin_by(chat)
     request = cli.ask_permission("Bash", {"command": "ls"})
     until(lambda: window.findChildren(QtWidgets.QDialog))
     (dialog,) = window.findChildren(QtWidgets.QDialog)
@@ -216,10 +215,10 @@ def test_dialogs_fit_its_signals(chat, client, cli, window, until):
     assert cli.expect_reply(request)["behavior"] == "allow"
 
 
-def test_closing_does_not_wait_and_is_told(chat, client, cli, until):
+def test_closing_does_not_wait_and_is_told(chat, client, until, begin_by):
     """The slot returns at once; the signal tells when it is done, and questions are refused."""
     ear = Ear(chat)
-    begin_by(chat, client, cli)
+    begin_by(chat)
     chat.close()
     assert client.state == "closing"
     until(lambda: ear.of("closed"))
@@ -228,9 +227,9 @@ def test_closing_does_not_wait_and_is_told(chat, client, cli, until):
     assert isinstance(ear.of("error")[-1], claude_sync.ClientClosed)
 
 
-def test_it_is_closed_with_its_parent(chat, client, cli, window, until):
+def test_it_is_closed_with_its_parent(chat, client, window, until, begin_by):
     """The window is destroyed in the middle of a turn."""
-    begin_by(chat, client, cli)
+    begin_by(chat)
     destroy(window)
     until(lambda: client.state == "closed")
 

@@ -5,12 +5,10 @@
 import importlib.util
 import json
 import os
-import subprocess
-import sys
 import textwrap
 
 import pytest
-from executables import ROOT, clean_environment, executable
+from executables import ROOT, executable
 from image_samples import png
 from qt_fixtures import (  # noqa: F401
     BINDING,
@@ -21,8 +19,8 @@ from qt_fixtures import (  # noqa: F401
     application,
     click,
     destroy,
-    needs,
     nothing_outlives_its_test,
+    run_program,
     until,
 )
 from saved_sessions import conversation
@@ -33,7 +31,7 @@ EXAMPLE = ROOT / "examples" / "qt_chat.py"
 LONGEST = 190
 
 if BINDING != "PySide6":
-    pytest.skip("the example is one of PySide6", allow_module_level=True)
+    pytest.skip("needs PySide6", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
@@ -222,21 +220,10 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 def test_the_program_runs_from_start_to_end(tmp_path):
     """The example as it is: asked, allowed, closed; the end of its window is its end."""
-    needs("PySide6")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", RUN, str(EXAMPLE), "--offline"],
-        env={
-            **clean_environment(tmp_path, PATH="", QT_QPA_PLATFORM="offscreen"),
-            "PYTHONPATH": os.pathsep.join(each for each in sys.path if each),
-        },
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    errors = [line for line in done.stderr.splitlines() if "propagateSizeHints" not in line]
-    assert (done.returncode, errors) == (0, [])
-    assert "offline, so not run" in done.stdout
+    words = ("-c", RUN, str(EXAMPLE), "--offline")
+    code, errors, printed = run_program(tmp_path, *words, PATH="")
+    assert (code, errors) == (0, [])
+    assert "offline, so not run" in printed
 
 
 README = """
@@ -261,22 +248,14 @@ def test_the_code_of_the_readme_runs(tmp_path):
     """As it is printed, with the stand-in."""
     text = (ROOT / "README.rst").read_text(encoding="utf-8")
     section = text.partition("\nQt\n--\n")[2].partition(".. image::")[0]
-    code = textwrap.dedent(section.partition(".. code-block:: py\n\n")[2])
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", README, "echo: What does setup.py do?"],
-        input=code,
-        env={
-            **clean_environment(tmp_path, QT_QPA_PLATFORM="offscreen"),
-            "PYTHONPATH": os.pathsep.join(each for each in sys.path if each),
-            "CLAUDE_CODE_PATH": executable(tmp_path),
-        },
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=100,
+    block = section.partition(".. code-block:: py\n\n")[2]
+    code, errors, _ = run_program(
+        tmp_path,
+        *("-c", README, "echo: What does setup.py do?"),
+        given=textwrap.dedent(block),
+        CLAUDE_CODE_PATH=executable(tmp_path),
     )
-    errors = [line for line in done.stderr.splitlines() if "propagateSizeHints" not in line]
-    assert (done.returncode, errors) == (0, [])
+    assert (code, errors) == (0, [])
 
 
 def test_it_is_short_and_says_how_to_start_it():

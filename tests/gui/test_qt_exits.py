@@ -1,13 +1,10 @@
 """However a program with windows ends, it ends: no crash, no warning, no CLI that is left."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from executables import clean_environment
-from qt_fixtures import BINDING, needs
+from qt_fixtures import BINDING, run_program
 
 HERE = Path(__file__).resolve().parent
 SCENES = [
@@ -19,8 +16,6 @@ SCENES = [
     "drops_everything",
     "runs_twice",
 ]
-# What the platform without a screen has to say for itself.
-KNOWN = ("propagateSizeHints", "XDG_RUNTIME_DIR")
 
 
 def is_gone(pid):
@@ -35,20 +30,9 @@ def is_gone(pid):
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_program_ends(scene, tmp_path):
     """Its exit code is 0, stderr is empty, and the CLI is gone."""
-    needs(BINDING)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-X", "dev", str(HERE / "qt_programs.py"), BINDING, scene],
-        env={
-            **clean_environment(tmp_path, QT_QPA_PLATFORM="offscreen"),
-            "PYTHONPATH": os.pathsep.join(each for each in sys.path if each),
-        },
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    errors = [line for line in done.stderr.splitlines() if not any(word in line for word in KNOWN)]
-    assert (done.returncode, errors) == (0, [])
-    pids = [int(line) for line in done.stdout.split()]
+    program = str(HERE / "qt_programs.py")
+    code, errors, printed = run_program(tmp_path, "-X", "dev", program, BINDING, scene)
+    assert (code, errors) == (0, [])
+    pids = [int(line) for line in printed.split()]
     assert pids
     assert all(map(is_gone, pids))

@@ -3,7 +3,6 @@
 # ruff: noqa: F811  (fixtures are imported by their names)
 
 import gc
-import logging
 import threading
 import weakref
 
@@ -199,27 +198,6 @@ def test_to_wait_in_the_loop_is_refused(client, window):
     qt.attach(client, window)
     with pytest.raises(UsageError, match=r"submit\(\)"):
         client.ask("hi")
-
-
-def test_a_handler_that_raises_stops_nobody(client, cli, window, until, caplog):
-    """It is logged and told to on_error, and the window goes on."""
-    qt.attach(client, window)
-    reports, texts = [], []
-
-    def fails(text):
-        raise ValueError("no such widget")
-
-    client.on_text(fails)
-    client.on_text(texts.append)
-    client.on_error(reports.append)
-    with caplog.at_level(logging.ERROR, "claude_sync"):
-        turn, user = begin(client, cli)
-        cli.speak("hello")
-        cli.end_turn(user, "hello")
-        until(turn.done)
-    assert texts == ["hello"]
-    assert [str(report.exception) for report in reports] == ["no such widget"]
-    assert "fails failed on Text" in caplog.text
 
 
 def test_a_handler_may_run_a_loop_of_its_own(client, cli, window, until):

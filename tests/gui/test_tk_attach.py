@@ -143,17 +143,12 @@ def test_a_dialog_with_a_loop_of_its_own_lets_the_others_run(attached, root, unt
 # What is refused.
 
 
-@pytest.mark.parametrize("wait", ["ask", "result", "wait_idle"])
-def test_to_wait_on_the_windows_thread_is_refused(attached, wait):
+def test_to_wait_on_the_windows_thread_is_refused(attached):
     """From the first moment, with what to do instead; nothing is sent."""
     turn = attached.begin()
-    calls = {
-        "ask": lambda: attached.client.ask("freeze"),
-        "result": turn.result,
-        "wait_idle": attached.client.wait_idle,
-    }
-    with pytest.raises(UsageError, match=r"freeze this thread.*submit\(\)"):
-        calls[wait]()
+    for wait in (lambda: attached.client.ask("freeze"), turn.result, attached.client.wait_idle):
+        with pytest.raises(UsageError, match=r"freeze this thread.*submit\(\)"):
+            wait()
     attached.end()
 
 
@@ -168,12 +163,12 @@ def test_to_wait_on_another_thread_is_not(attached, root, until):
     assert answers == ["Hello"]
 
 
-@pytest.mark.parametrize("widget", [None, "root", ".", 7])
-def test_what_is_no_widget_is_refused(talk, attach, widget, tkinter):
+def test_what_is_no_widget_is_refused(talk, attach, tkinter):
     """And the client is as it was."""
     client = talk().client
-    with pytest.raises(UsageError, match="takes a tkinter window or widget"):
-        attach(client, widget)
+    for widget in (None, "."):
+        with pytest.raises(UsageError, match="takes a tkinter window or widget"):
+            attach(client, widget)
     assert client._engine.dispatcher.posting is None
 
 
@@ -253,20 +248,19 @@ def test_several_roots_live_side_by_side(talk, attach, new_root, until):
     until(second, lambda: one.client.state == "closed")
 
 
-@pytest.mark.parametrize("kind", ["Toplevel", "Frame"])
-def test_a_part_of_the_window_can_have_a_client(talk, attach, root, until, tkinter, kind):
+def test_a_part_of_the_window_can_have_a_client(talk, attach, root, until, tkinter):
     """It ends with that part; what is in it may go before."""
-    each = talk()
-    part = getattr(tkinter, kind)(root)
-    child = tkinter.Label(part)
-    attach(each.client, part)
-    child.destroy()
-    turn = each.begin()
-    each.end()
-    until(root, turn.done)
-    assert each.client.state == "idle"
-    part.destroy()
-    until(root, lambda: each.client.state == "closed")
+    for kind in (tkinter.Toplevel, tkinter.Frame):
+        each, part = talk(), kind(root)
+        child = tkinter.Label(part)
+        attach(each.client, part)
+        child.destroy()
+        turn = each.begin()
+        each.end()
+        until(root, turn.done)
+        assert each.client.state == "idle"
+        part.destroy()
+        until(root, lambda each=each: each.client.state == "closed")
 
 
 # The end.

@@ -10,7 +10,7 @@ from window_fixtures import PATIENCE
 
 import claude_sync
 from claude_sync import LATER, UsageError
-from claude_sync.gui import forms
+from claude_sync.permissions import forms
 
 RULE = {
     "type": "addRules",
@@ -26,6 +26,13 @@ def gui(tkinter):
     from claude_sync.gui import tk
 
     return tk
+
+
+def waiting_for(root):
+    """How many requests wait until it is their turn to be shown over a window."""
+    from claude_sync.gui.tk_prompts import prompts_of
+
+    return len(prompts_of(root)._waiting)
 
 
 class Asking:
@@ -61,9 +68,7 @@ class Asking:
 
     def waiting(self):
         """How many requests wait until it is their turn to be shown."""
-        from claude_sync.gui.tk_prompts import prompts_of
-
-        return len(prompts_of(self.root)._waiting)
+        return waiting_for(self.root)
 
     def reply_to(self, request):
         """What the CLI gets."""
@@ -94,7 +99,7 @@ def test_a_change_is_shown_with_colours(asking, tmp_path):
     file.write_text("one\ntwo\n")
     request = asking.ask("Write", {"file_path": str(file), "content": "one\nthree\n"})
     dialog = asking.shown()
-    assert dialog.window.title() == "Claude wants to change a file"
+    assert dialog.window.title() == dialog.form.title
     text = dialog.preview
     lines = text.get("1.0", "end-1c").split("\n")
     assert lines[-3:] == [" one", "-two", "+three"]
@@ -106,6 +111,7 @@ def test_a_change_is_shown_with_colours(asking, tmp_path):
     colours = {str(text.tag_cget(tag, "background")) for tag in ("hunk", "removed", "added")}
     assert len(colours) == 3
     assert str(text["state"]) == "disabled"
+    assert str(text["font"]) == "TkFixedFont"
     assert dialog.always is None
     click(dialog.allow)
     assert asking.reply_to(request)["behavior"] == "allow"
@@ -151,8 +157,7 @@ def test_always_is_a_button_with_an_explanation(asking, tkinter):
         for child in widget.winfo_children():
             yield from texts(child)
 
-    words = "Always allow means: Bash(make:*), in this session."
-    assert words in set(texts(dialog.window))
+    assert [words for words in texts(dialog.window) if dialog.form.always in words]
     click(dialog.always)
     reply = asking.reply_to(request)
     assert reply["updatedPermissions"] == [{**RULE, "destination": "session"}]
@@ -190,63 +195,54 @@ def test_it_appears_without_a_visible_window_too(asking):
 # The answer.
 
 
-@pytest.mark.parametrize(
-    ("how", "behavior", "message"),
-    [
-        (lambda dialog: click(dialog.allow), "allow", None),
-        (lambda dialog: press(dialog.preview, "Alt-a"), "allow", None),
-        (lambda dialog: press(dialog.preview, "Alt-l"), "allow", None),
-        (lambda dialog: press(dialog.allow, "space"), "allow", None),
-        (lambda dialog: click(dialog.deny), "deny", forms.DENIED_BY_PERSON),
-        (lambda dialog: press(dialog.preview, "Alt-d"), "deny", forms.DENIED_BY_PERSON),
-        (lambda dialog: press(dialog.preview, "Escape"), "deny", forms.DENIED_BY_PERSON),
-        (lambda dialog: press(dialog.reason, "Return"), "deny", forms.DENIED_BY_PERSON),
-        (lambda dialog: dialog.close(), "deny", forms.CLOSED_UNDECIDED),
-        (lambda dialog: dialog.window.destroy(), "deny", forms.CLOSED_UNDECIDED),
-        (
-            lambda dialog: dialog.window.tk.eval(
-                dialog.window.tk.call("wm", "protocol", dialog.window, "WM_DELETE_WINDOW")
-            ),
-            "deny",
-            forms.CLOSED_UNDECIDED,
-        ),
-    ],
-    ids=[
-        *(
-            "allow",
-            "alt_a",
-            "alt_l",
-            "space_on_allow",
-            "deny",
-            "alt_d",
-            "escape",
-            "enter_in_reason",
-        ),
-        *("close", "destroy", "window_manager"),
-    ],
-)
-def test_every_way_to_answer(asking, how, behavior, message):
-    """One answer, and the window is gone."""
-    request = asking.ask(permission_suggestions=[RULE])
-    dialog = asking.shown()
-    how(dialog)
-    reply = asking.reply_to(request)
-    assert (reply["behavior"], reply.get("message")) == (behavior, message)
-    assert not dialog.is_open
-    dialog.close()
+def end_by_window_manager(dialog):
+    """What the button in the window's frame does."""
+    tk = dialog.window.tk
+    tk.eval(tk.call("wm", "protocol", dialog.window, "WM_DELETE_WINDOW"))
+
+
+def write_and(end):
+    """Write a reason before the end."""
+    return lambda dialog: (write(dialog.reason, "use cmake"), end(dialog))
+
+
+# By what the person does: the answer, and what Claude reads.
+WAYS = {
+    "allow": (lambda dialog: click(dialog.allow), "allow", None),
+    "Alt-A": (lambda dialog: press(dialog.preview, "Alt-a"), "allow", None),
+    "Alt-L": (lambda dialog: press(dialog.preview, "Alt-l"), "allow", None),
+    "space on allow": (lambda dialog: press(dialog.allow, "space"), "allow", None),
+    "deny": (lambda dialog: click(dialog.deny), "deny", forms.DENIED_BY_PERSON),
+    "Alt-D": (lambda dialog: press(dialog.preview, "Alt-d"), "deny", forms.DENIED_BY_PERSON),
+    "Escape": (lambda dialog: press(dialog.preview, "Escape"), "deny", forms.DENIED_BY_PERSON),
+    "Enter": (lambda dialog: press(dialog.reason, "Return"), "deny", forms.DENIED_BY_PERSON),
+    "close": (lambda dialog: dialog.close(), "deny", forms.CLOSED_UNDECIDED),
+    "destroy": (lambda dialog: dialog.window.destroy(), "deny", forms.CLOSED_UNDECIDED),
+    "window manager": (end_by_window_manager, "deny", forms.CLOSED_UNDECIDED),
+    "reason, deny": (write_and(lambda dialog: click(dialog.deny)), "deny", "use cmake"),
+    "reason, Escape": (
+        write_and(lambda dialog: press(dialog.reason, "Escape")),
+        "deny",
+        "use cmake",
+    ),
+}
+
+
+def test_every_way_to_answer(asking):
+    """One answer, with the reason if there is one, and the window is gone."""
+    wrong = {}
+    for number, (way, (how, *expected)) in enumerate(WAYS.items(), 1):
+        request = asking.ask(permission_suggestions=[RULE])
+        dialog = asking.shown(number)
+        how(dialog)
+        reply = asking.reply_to(request)
+        found = [reply["behavior"], reply.get("message")]
+        if found != expected or dialog.is_open:
+            wrong[way] = (found, dialog.is_open)
+        dialog.close()
+    assert wrong == {}
     asking.end()
     asking.cli.assert_done()
-
-
-@pytest.mark.parametrize("end", [lambda d: click(d.deny), lambda d: press(d.reason, "Escape")])
-def test_a_reason_goes_along_with_a_no(asking, end):
-    """Claude reads why."""
-    request = asking.ask()
-    dialog = asking.shown()
-    write(dialog.reason, "use cmake")
-    end(dialog)
-    assert asking.reply_to(request)["message"] == "use cmake"
-    asking.end()
 
 
 def test_enter_allows_nothing(asking):
@@ -487,19 +483,39 @@ def test_a_dialog_that_cannot_be_built_is_a_no(gui, talk, root, until, caplog):
     each.client.on_permission(Broken.handler(root))
     turn = each.begin()
     requests = [each.ask("Bash", {"command": word}) for word in ("break", "x", "break", "y")]
-    assert_denied = each.cli.expect_reply
-    until(root, lambda: len(dialogs) == 2)
-    assert assert_denied(requests[0])["behavior"] == "deny"
+    reply_to = each.cli.expect_reply
+    until(root, lambda: len(dialogs) == 2 and waiting_for(root) == 2)
+    assert reply_to(requests[0])["behavior"] == "deny"
     click(dialogs[1].allow)
-    assert assert_denied(requests[1])["behavior"] == "allow"
+    assert reply_to(requests[1])["behavior"] == "allow"
     until(root, lambda: len(dialogs) == 4)
-    assert assert_denied(requests[2])["behavior"] == "deny"
+    assert reply_to(requests[2])["behavior"] == "deny"
     click(dialogs[3].allow)
-    assert assert_denied(requests[3])["behavior"] == "allow"
+    assert reply_to(requests[3])["behavior"] == "allow"
     each.end()
     until(root, turn.done)
     assert "a dialog could not be shown" in caplog.text
     assert [child for child in root.winfo_children() if child.winfo_class() == "Toplevel"] == []
+
+
+def test_without_fonts_it_is_a_no_that_says_why(gui, talk, root, until, tkinter, caplog):
+    """Tk raises with the first letter; nobody waits, and the program lives on."""
+    each = talk()
+    gui.attach(each.client, root)
+
+    class Blank(gui.PermissionDialog):
+        def _build(self, body):
+            raise tkinter.TclError("failed to allocate font due to internal system font problem")
+
+    each.client.on_permission(Blank.handler(root))
+    turn = each.begin()
+    request = each.ask()
+    until(root, lambda: "failed on PermissionRequest" in caplog.text)
+    assert each.cli.expect_reply(request)["behavior"] == "deny"
+    assert "Tk finds no fonts, so the answer is no. Install some" in caplog.text
+    each.end()
+    until(root, turn.done)
+    assert root.winfo_children() == []
 
 
 def test_without_attach_it_is_a_no_that_says_why(gui, talk, root, caplog):

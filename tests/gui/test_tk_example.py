@@ -12,7 +12,7 @@ from executables import ROOT, clean_environment
 from image_samples import png
 from saved_sessions import conversation
 from tk_events import click, press
-from window_fixtures import PATIENCE, missing
+from window_fixtures import PATIENCE
 
 from claude_sync.testing import StandIn
 
@@ -183,7 +183,7 @@ class Keyboard:
         self._environment = environment
         self._program = shutil.which("xdotool")
         if self._program is None:
-            missing("there is no xdotool")
+            pytest.skip("needs xdotool")
 
     def __call__(self, *words):
         """Run it; what it printed."""
@@ -201,7 +201,7 @@ class Keyboard:
 # with an error. So it gets a key that does what the window manager's button does.
 RUN = """
 import runpy, sys, tkinter
-from claude_sync.gui import forms
+from claude_sync.permissions import forms
 
 forms.SETTLING = 0
 

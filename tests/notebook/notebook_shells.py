@@ -7,6 +7,9 @@ import contextlib
 from claude_sync import Client
 from claude_sync.testing import ScriptedCli, builders
 
+# Longer than anything takes on a loaded machine; only failures ever wait for it.
+PATIENCE = 60.0
+
 
 class Formatter:
     """Where displays are registered by type."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 import pytest
 from executables import ROOT, clean_environment, executable
 from kernels import Kernel, kernel_environment, needed
-from notebook_shells import Shell
+from notebook_shells import PATIENCE, Shell
 
 import claude_sync
 from claude_sync import notebook
 from claude_sync.errors import UsageError
 
-PATIENCE = 60
-
+EXAMPLE = ROOT / "examples" / "notebook.ipynb"
 
 # Without IPython.
 
@@ -93,21 +93,21 @@ def test_a_cell_is_a_question(kernel):
     assert kernel.value("str(claude_answer)") == expected
 
 
-@pytest.mark.parametrize(
-    ("cell", "question"),
-    [
-        ("%claude what is my name?", "what is my name?"),
-        ("%claude what's my name?", "what's my name?"),
-        ("if True:\n    %claude is this (indented?  ", "is this (indented?"),
-        ("x = 1\ngot = %claude what is 'x'?\nx = 2", "what is 'x'?"),
-        ("%claude really??", "really??"),
-        ("%%claude\nwhat is my name?", "what is my name?"),
-    ],
-)
-def test_a_question_may_end_with_a_question_mark(kernel, cell, question):
+ENDING_WITH_A_QUESTION_MARK = [
+    ("%claude what is my name?", "what is my name?"),
+    ("%claude what's my name?", "what's my name?"),
+    ("if True:\n    %claude is this (indented?  ", "is this (indented?"),
+    ("x = 1\ngot = %claude what is 'x'?\nx = 2", "what is 'x'?"),
+    ("%claude really??", "really??"),
+    ("%%claude\nwhat is my name?", "what is my name?"),
+]
+
+
+def test_a_question_may_end_with_a_question_mark(kernel):
     """IPython would take it for a request for help."""
-    assert kernel.run(cell).error is None
-    assert kernel.value("str(claude_answer)") == f"echo: {question}"
+    for cell, question in ENDING_WITH_A_QUESTION_MARK:
+        assert kernel.run(cell).error is None
+        assert kernel.value("str(claude_answer)") == f"echo: {question}"
 
 
 def test_help_is_still_help(kernel):
@@ -214,6 +214,35 @@ def test_unloading_ends_the_conversation(kernel):
     assert "not found" in kernel.run("%claude hello").text
     assert kernel.run("%load_ext claude_sync").error is None
     assert kernel.run("%claude hello").error is None
+
+
+# The example.
+
+
+def test_the_example_runs_from_top_to_bottom(kernel):
+    """With a stand-in that echoes; in a kernel that takes no input."""
+    shown = []
+    for cell in json.loads(EXAMPLE.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            outputs = kernel.run("".join(cell["source"]), allow_stdin=False)
+            assert outputs.error is None, outputs.error
+            bundles = [*outputs.displays, *outputs.values]
+            shown.append("\n".join(bundle["text/plain"] for bundle in bundles))
+    assert shown[1].startswith("echo: In one sentence: what is a thread?\n$")
+    assert shown[2] == "'ECHO: IN ONE SENTENCE: WHAT IS A THREAD?'"
+    assert "in percent: Oslo, Lima?" in shown[4]
+    assert '{"city": ..., "percent": ...}' in shown[4]
+    assert shown[7] == "City(name='echo', people=1)"
+    assert shown[9] == "True"
+
+
+def test_the_example_is_kept_without_outputs():
+    """What it prints depends on the model; and nobody's folders get into the project."""
+    example = json.loads(EXAMPLE.read_text(encoding="utf-8"))
+    for cell in example["cells"]:
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
+    assert example["metadata"]["kernelspec"]["name"] == "python3"
 
 
 # At a terminal.

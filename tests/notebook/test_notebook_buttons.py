@@ -4,13 +4,11 @@ import sys
 import threading
 
 import pytest
-from notebook_shells import Shell
+from notebook_shells import PATIENCE, Shell
 
 from claude_sync import Client
 from claude_sync.notebook import boards, buttons, show, waiting
 from claude_sync.testing import ScriptedCli
-
-PATIENCE = 30
 
 RULE = {
     "type": "addRules",

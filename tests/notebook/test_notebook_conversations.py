@@ -1,6 +1,7 @@
 """One conversation, over as many clients as it takes."""
 
 import pytest
+from notebook_scripts import costs
 
 from claude_sync import Options, tool
 from claude_sync.errors import BudgetExceeded, UsageError
@@ -8,18 +9,6 @@ from claude_sync.notebook.conversations import Conversation
 from claude_sync.testing import StandIn
 
 STAND_IN = StandIn().command
-
-
-def costs(cli):
-    """Answer everything; each answer costs half a dollar."""
-    total = 0.0
-    while True:
-        message = cli.receive()
-        if message["type"] == "control_request":
-            cli.reply(message)
-        elif message["type"] == "user":
-            total += 0.5
-            cli.answer("paid", to=message, total_cost_usd=total)
 
 
 def population(city: str) -> int:
@@ -72,8 +61,10 @@ def test_other_tools_mean_another_client_in_the_same_conversation(conversation):
     assert conversation.spent_before == first.cost_usd + second.cost_usd == 1.0
 
 
-@pytest.mark.parametrize("name", ["budget_usd", "max_budget_usd"])
-@pytest.mark.parametrize("change", ["tools", "new", "closed"])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [("budget_usd", "tools"), ("max_budget_usd", "new"), ("budget_usd", "closed")],
+)
 def test_a_budget_is_one_for_all_clients(conversation, name, change):
     """Whatever makes the next one; settings that are made anew begin anew."""
 
@@ -208,3 +199,11 @@ def test_closing_it_twice_is_harmless(conversation):
     """And so is closing what never began."""
     conversation.close()
     conversation.close()
+
+
+def test_a_new_conversation_takes_nothing_of_the_old_one(conversation):
+    """Neither its id nor the message and the turn to go back to."""
+    old = {"resume": "a", "resume_at": "b", "resume_drops_turn": "c", "fork_session": True}
+    conversation.configure(None, {"cli": STAND_IN, "effort": "low", **old})
+    conversation.begin()
+    assert conversation._options == Options(cli=STAND_IN, effort="low")

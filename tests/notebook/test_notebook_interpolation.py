@@ -18,27 +18,26 @@ def told(question):
     return interpolate(question, NAMES.__getitem__)
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("{x} and {city}", "5 and Oslo"),
-        ("{größe} {_}", "1.5 last"),
-        ("{braces}", "{x}"),
-        ("{{x}}", "{x}"),
-        ("{{{x}}}", "{{x}}"),
-        ("{unknown} {{unknown}}", "{unknown} {{unknown}}"),
-        ('{"x": 1, "y": {}}', '{"x": 1, "y": {}}'),
-        (CODE, CODE),
-        ("def f(): return {1, 2}", "def f(): return {1, 2}"),
-        ("costs $x or ${x}", "costs $x or $5"),
-        ("{", "{"),
-        ("{x", "{x"),
-        ("{1}", "{1}"),
-    ],
-)
-def test_only_names_of_variables_are_replaced(question, expected):
+TOLD = [
+    ("{x} and {city}", "5 and Oslo"),
+    ("{größe} {_}", "1.5 last"),
+    ("{braces}", "{x}"),
+    ("{{x}}", "{x}"),
+    ("{{{x}}}", "{{x}}"),
+    ("{unknown} {{unknown}}", "{unknown} {{unknown}}"),
+    ('{"x": 1, "y": {}}', '{"x": 1, "y": {}}'),
+    (CODE, CODE),
+    ("def f(): return {1, 2}", "def f(): return {1, 2}"),
+    ("costs $x or ${x}", "costs $x or $5"),
+    ("{", "{"),
+    ("{x", "{x"),
+    ("{1}", "{1}"),
+]
+
+
+def test_only_names_of_variables_are_replaced():
     """Everything else between braces stays."""
-    assert told(question) == expected
+    assert [(question, told(question)) for question, _ in TOLD] == TOLD
 
 
 @given(st.text(alphabet="{}ab_ .()[]'\"!:0x\n"))

@@ -3,8 +3,6 @@
 import io
 import tokenize
 
-import pytest
-
 from claude_sync.notebook.lines import QuestionLine
 
 
@@ -28,42 +26,41 @@ def transformed(code):
     return None if found is None else "".join(found.transform(code.splitlines(True)))
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("%claude who?\n", "CALL('claude', 'who?')\n"),
-        ("%claude --new who? \n", "CALL('claude', '--new who?')\n"),
-        (
-            "x = 1\nif x:\n    %claude who?\ny = 2\n",
-            "x = 1\nif x:\n    CALL('claude', 'who?')\ny = 2\n",
-        ),
-        ("a = %claude who?\n", "a = CALL('claude', 'who?')\n"),
-        ("%claude\twho?\n", "CALL('claude', 'who?')\n"),
-        ("%claude it's {x} (or not?\n", "CALL('claude', \"it's {x} (or not?\")\n"),
-    ],
-)
-def test_questions_become_calls(code, expected):
+QUESTIONS = [
+    ("%claude who?\n", "CALL('claude', 'who?')\n"),
+    ("%claude --new who? \n", "CALL('claude', '--new who?')\n"),
+    (
+        "x = 1\nif x:\n    %claude who?\ny = 2\n",
+        "x = 1\nif x:\n    CALL('claude', 'who?')\ny = 2\n",
+    ),
+    ("a = %claude who?\n", "a = CALL('claude', 'who?')\n"),
+    ("%claude\twho?\n", "CALL('claude', 'who?')\n"),
+    ("%claude it's {x} (or not?\n", "CALL('claude', \"it's {x} (or not?\")\n"),
+]
+
+
+def test_questions_become_calls():
     """Alone, indented, and on the right of an assignment."""
-    assert transformed(code) == expected.replace("CALL", "get_ipython().run_line_magic")
+    for code, expected in QUESTIONS:
+        assert transformed(code) == expected.replace("CALL", "get_ipython().run_line_magic")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "",
-        "%claude who\n",
-        "%claude?\n",
-        "%claude??\n",
-        "%claudette who?\n",
-        "%other who?\n",
-        "claude who?\n",
-        "x %claude who?\n",
-        '"""\n%claude who?\n"""\n',
-        "x = 5 % 3\n",
-        "# %claude who?\n",
-        "name?\n",
-    ],
-)
-def test_everything_else_is_left_to_ipython(code):
+OTHERS = [
+    "",
+    "%claude who\n",
+    "%claude?\n",
+    "%claude??\n",
+    "%claudette who?\n",
+    "%other who?\n",
+    "claude who?\n",
+    "x %claude who?\n",
+    '"""\n%claude who?\n"""\n',
+    "x = 5 % 3\n",
+    "# %claude who?\n",
+    "name?\n",
+]
+
+
+def test_everything_else_is_left_to_ipython():
     """Help for the magic itself included."""
-    assert transformed(code) is None
+    assert [code for code in OTHERS if transformed(code) is not None] == []

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import pytest
 from notebook_shells import Shell
 
-from claude_sync import Answer, Client, policies
+from claude_sync import Answer, Client
 from claude_sync.errors import CliExited, UsageError
 from claude_sync.notebook.lines import QuestionLine
 from claude_sync.notebook.magics import Magics, OneLine
+from claude_sync.permissions import policies
 from claude_sync.testing import ScriptedCli, StandIn, builders
 
 
@@ -100,7 +101,7 @@ def test_the_value_of_a_cell_is_not_shown_twice(magics):
         ("--returns Nothing what?", "the notebook has no Nothing"),
         ("--tools nothing what?", "the notebook has no nothing"),
         ("--tools city what?", "city is a str and no function"),
-        ("--returns city what?", "returns='Oslo' is a text"),
+        ("--returns city what?", "returns='Oslo' is not a type"),
         ("--new {blank}", "there is no question"),
     ],
 )

@@ -9,14 +9,13 @@ import sys
 import threading
 
 import pytest
-from notebook_shells import Displays
+from notebook_shells import PATIENCE, Displays
 from stand_in_requests import StandInRequest
 
 from claude_sync.notebook.prompting import Prompter
-from claude_sync.permissions import Questions
-from claude_sync.questions import questions_of
+from claude_sync.permissions.questions import questions_of
+from claude_sync.permissions.request import Questions
 
-PATIENCE = 30
 RULES = [{"toolName": "Bash", "ruleContent": "ls *"}]
 RULE = {"type": "addRules", "behavior": "allow", "rules": RULES}
 

@@ -9,6 +9,7 @@ from notebook_shells import running
 from safe_html import ALLOWED, BOXES, Checker
 
 from claude_sync import Answer
+from claude_sync.messages.blocks import blocks_of as parse_blocks
 from claude_sync.notebook.parts import Use, Words
 from claude_sync.notebook.rendering import (
     bundle_of,
@@ -23,7 +24,6 @@ from claude_sync.notebook.rendering import (
     turn_html,
     turn_text,
 )
-from claude_sync.protocol.block_parsing import parse_blocks
 from claude_sync.testing import builders
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg/onload=alert(1)>&lt;"

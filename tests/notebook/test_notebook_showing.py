@@ -4,14 +4,12 @@ import sys
 import threading
 
 import pytest
-from notebook_shells import Shell
+from notebook_shells import PATIENCE, Shell
 
 from claude_sync import Answer, Client
 from claude_sync.errors import UsageError
 from claude_sync.notebook import boards, show
 from claude_sync.testing import ScriptedCli
-
-PATIENCE = 30
 
 
 @pytest.fixture

@@ -3,14 +3,13 @@
 import threading
 
 import pytest
+from notebook_shells import PATIENCE
 
 from claude_sync import Client
 from claude_sync.errors import CliExited
 from claude_sync.notebook.views import View
 from claude_sync.notebook.watching import watch
 from claude_sync.testing import ScriptedCli
-
-PATIENCE = 30
 
 
 class Log(View):

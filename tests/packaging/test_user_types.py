@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from executables import clean_environment
-from missing_tools import unavailable
+
+pytestmark = pytest.mark.everything
 
 HERE = Path(__file__).parent / "user_project"
 PROGRAM = HERE / "program.py"
@@ -22,7 +23,7 @@ MISTAKES = HERE / "mistakes.py"
 def found_by_mypy(project, python):
     """What ``mypy --strict`` complains about: pairs of file and line, with the texts."""
     if importlib.util.find_spec("mypy") is None:
-        unavailable("this needs mypy, which is in claude-sync[dev]")
+        pytest.skip("needs mypy")
     done = subprocess.run(
         [
             *(sys.executable, "-m", "mypy", "--strict", "--output", "json"),
@@ -44,7 +45,7 @@ def found_by_mypy(project, python):
 def found_by_pyright(project, python):
     """The same of pyright, which is stricter than strict about what it cannot know."""
     if importlib.util.find_spec("pyright") is None or shutil.which("node") is None:
-        unavailable("this needs Node.js, and pyright, which is in claude-sync[dev]")
+        pytest.skip("needs Node and pyright")
     (project / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
     done = subprocess.run(
         [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", str(python)],

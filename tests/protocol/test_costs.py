@@ -8,10 +8,8 @@ import pickle
 
 import pytest
 
-from claude_sync.protocol import costs
-from claude_sync.protocol.costs import (
+from claude_sync.messages.usage import (
     Charge,
-    CostMeter,
     ModelUsage,
     Usage,
     amount_of,
@@ -19,6 +17,8 @@ from claude_sync.protocol.costs import (
     models_of,
     rise,
 )
+from claude_sync.protocol import costs
+from claude_sync.protocol.costs import CostMeter
 
 NO_COUNTS = [None, "3", True, [], {}, -1, -2.0, 1.5, math.nan, math.inf, 1e300, 10**400]
 NO_AMOUNTS = [None, "3", True, [], {}, -1, -0.5, math.nan, math.inf, -math.inf, 1e300, 10**400]
@@ -168,7 +168,7 @@ def test_usage_adds_up():
     assert meter.usage == {
         "input_tokens": 7,
         "output_tokens": 2,
-        "cache_creation": {"ephemeral_5m_input_tokens": 6},
+        "cache_creation": {"ephemeral_5m_input_tokens": 6, "deeper": {"a": 1}},
     }
     assert (meter.usage.input_tokens, meter.usage.output_tokens) == (7, 2)
 
@@ -185,10 +185,27 @@ def test_whole_floats_are_counts():
     assert Usage() + {"a": 12.0, "b": 10**15} == {"a": 12, "b": 10**15}
 
 
-def test_a_count_may_become_a_group():
-    """A CLI that changes its mind about the shape does not fail the sum."""
-    total = Usage() + {"a": 1} + {"a": {"x": 2}}
-    assert total == {"a": {"x": 2}}
+def test_a_name_may_have_a_number_and_a_group():
+    """Whichever comes first, both are counted, and neither fails the sum."""
+    usages = [{"a": 1}, {"a": {"x": 2}}, {"a": 4}, {"a": {"x": 8, "y": 1}}]
+    for order in itertools.permutations(usages):
+        total = sum(order, Usage())
+        assert total == {"a": 5, "a_by_kind": {"x": 10, "y": 1}}
+
+
+def test_groups_are_counted_down_to_a_depth():
+    """However deep they are nested."""
+    usage = {"a": 1}
+    for _ in range(50_000):
+        usage = {"a": 1, "group": usage}
+    total = Usage() + usage
+    depth = 0
+    while "group" in total:
+        assert total["a"] == 1
+        total, depth = total["group"], depth + 1
+    assert depth > 2
+    while "group" in usage:  # taken apart by hand: freeing it whole would recurse
+        usage = usage.pop("group")
 
 
 def test_usages_can_be_added():

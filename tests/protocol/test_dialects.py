@@ -7,7 +7,7 @@ import json
 import pytest
 
 from claude_sync.errors import UsageError
-from claude_sync.option_values import DIALECTS
+from claude_sync.options.fields import DIALECTS
 from claude_sync.prompts import user_message
 from claude_sync.protocol.codec import encode_question
 from claude_sync.protocol.dialects import (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_sync.pieces import Text, Thinking
+from claude_sync.messages.stream_text import Text, Thinking
 from claude_sync.protocol.streaming import AGENTS_REMEMBERED, MESSAGES_REMEMBERED, Assembler
 
 
@@ -270,6 +270,22 @@ def test_a_second_message_with_the_same_index_begins_anew():
 def test_deltas_without_a_start_are_delivered():
     """A stream joined in the middle loses nothing."""
     assert feed(Assembler(), delta("a"), delta("b")) == ["a", "b"]
+
+
+@pytest.mark.parametrize("index", [None, [1], {"a": [1]}, 1.5, "x", True])
+def test_an_index_of_any_shape_loses_no_text(index):
+    """Nor is any text delivered twice; a subagent that is no text is the main conversation."""
+    events = (
+        start(),
+        block(index, parent=[1]),
+        delta("Hel", index),
+        delta("lo", index, parent={"a": 1}),
+        stop(index),
+        whole("Hello"),
+    )
+    assert "".join(feed(Assembler(), *events)) == "Hello"
+    merged = Assembler().delta(None, index, "text_delta", "Hello")
+    assert merged == "Hello"
 
 
 @pytest.mark.parametrize(

@@ -1,179 +1,119 @@
 """
-Real Claude Code CLIs, old and new, against a model on 127.0.0.1.
+Real Claude Code CLIs against a model on 127.0.0.1; :mod:`real_clis` says where they are.
 
-Nothing of this needs an account or a network. Where the CLIs are looked for:
+Nothing of this needs an account or a network. For a CLI that is missing no tests are made but
+the one of ``test_real_clis.py``, which says so.
 
-* ``CLAUDE_SYNC_TEST_CLIS``: a folder with ``VERSION/node_modules/.bin/claude``, by
-  default ``~/.cache/claude-sync/cli``. To fill it, for each of ``VERSIONS``:
-  ``npm install --ignore-scripts --prefix FOLDER/VERSION @anthropic-ai/claude-code@VERSION``
-* ``CLAUDE_SYNC_TEST_BUNDLED``: the executable of the newest CLI, by default the one
-  inside an installed ``claude-agent-sdk``.
+``pytest`` runs the newest CLI, by a client of its own. With ``--everything`` there are the old
+CLI, where CLIs differ, and bridges, where bridges decide something (see ``bridged.py``).
 
-* ``CLAUDE_SYNC_TEST_VERSIONS``: which of them to test, separated by commas; all by default.
-
-A CLI that is missing skips its tests; where ``CI`` is ``true`` it fails them.
-
-Most files run twice: with clients of their own, and over a bridge (see ``bridged.py``).
-
-Starting a CLI takes seconds, so there are two kinds of client here: ``chat`` is shared
-by the tests of a file and replaced when a test leaves it in a bad state; ``client_of``
-makes one that belongs to its test.
+Starting a CLI takes longer than most tests. So there are two kinds of client here: ``chat`` is
+shared by all tests that want the same options, and replaced when a test leaves it in a bad
+state; ``client_of`` makes one that belongs to its test.
 """
 
 from __future__ import annotations
 
 import gc
-import importlib.util
-import os
-import sys
 import threading
 from pathlib import Path
 
 import pytest
 from bridged import BRIDGE, DIRECT, checked_bridge, real_over_bridge
+from real_clis import NEWEST, OLD, START_TIMEOUT, Cli, WarmClis, cli_path, is_installed, is_wanted
 from window_fixtures import display, new_root, root, tkinter, until  # noqa: F401  (fixtures)
 
 import claude_sync
-from claude_sync.testing.model import LoopbackModel
 
-BUNDLED = "bundled"
-VERSIONS = ("1.0.128", "2.0.30", "2.1.29")
-# What is about windows, commands and files of ours, whatever CLI there is, is tested with the
-# oldest and the newest; what is about CLIs, with each.
-OLDEST_AND_NEWEST = (
-    *("test_real_batches", "test_real_bridge", "test_real_bridge_client", "test_real_chat"),
-    *("test_real_closing", "test_real_commands", "test_real_export", "test_real_notebook"),
+HERE = Path(__file__).parent
+# What is about windows, commands and files of ours is the same with any CLI. A test of these
+# files that is about CLIs all the same wants each_cli.
+NEWEST_ONLY = (
+    *("test_real_batches", "test_real_bridge", "test_real_bridge_client"),
+    *("test_real_bridge_seed", "test_real_bridge_ssh", "test_real_chat", "test_real_closing"),
+    *("test_real_commands", "test_real_export", "test_real_notebook", "test_real_notebook_lab"),
     *("test_real_qt", "test_real_recording", "test_real_replay", "test_real_retries"),
     *("test_real_timeline", "test_real_tk"),
 )
-# Longer than any of them needs on a loaded machine; only failures ever wait for it.
-START_TIMEOUT = 90.0
+WARM = pytest.StashKey()
+FAILED = pytest.StashKey()
 
 
 def pytest_collection_modifyitems(items):
-    """Everything in this folder is marked."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in Path(str(item.fspath)).parents:
-            item.add_marker(pytest.mark.real)
+    """Everything in this folder is marked; what no CLI is there for is left out."""
+    here = [item for item in items if HERE in item.path.parents]
+    for item in here:
+        item.add_marker(pytest.mark.real)
+    absent = {item for item in here if has_no_cli(item)}
+    items[:] = [item for item in items if item not in absent]
 
 
-class Cli:
-    """
-    One of the CLIs under test.
-
-    Attributes:
-        version: Its version, or ``"bundled"`` for the newest.
-        path: The executable.
-        is_new: Whether it tells whose result is whose, and runs agents in the background.
-
-    """
-
-    def __init__(self, version, path):
-        self.version = version
-        self.path = path
-        self.is_new = version == BUNDLED
-
-    def __repr__(self):
-        return f"<Cli {self.version}>"
-
-    def is_before(self, *version):
-        """Whether it is older than *version*, given as numbers."""
-        if self.is_new:
-            return False
-        return tuple(int(number) for number in self.version.split(".")) < version
-
-
-def bundled_path():
-    """The executable inside claude-agent-sdk, found without importing it; or None."""
-    given = os.environ.get("CLAUDE_SYNC_TEST_BUNDLED")
-    if given:
-        return Path(given)
-    found = importlib.util.find_spec("claude_agent_sdk")
-    if found is None or found.origin is None:
-        return None
-    name = "claude.exe" if sys.platform == "win32" else "claude"
-    return Path(found.origin).parent / "_bundled" / name
-
-
-def cli_path(version):
-    """Where the CLI of this version should be; None if nobody can know."""
-    if version == BUNDLED:
-        return bundled_path()
-    folder = os.environ.get("CLAUDE_SYNC_TEST_CLIS")
-    clis = Path(folder) if folder else Path.home() / ".cache" / "claude-sync" / "cli"
-    return clis / version / "node_modules" / ".bin" / "claude"
+def has_no_cli(item):
+    """Whether a test would need a CLI, and none is there for it."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return parameters.get("cli", "") is None
 
 
 def pytest_generate_tests(metafunc):
-    """Run a test with every CLI it is about; nothing is generated only to be skipped."""
+    """Run a test with the CLIs and by the routes that it is about."""
     if "cli" not in metafunc.fixturenames:
         return
-    if "new_cli" in metafunc.fixturenames:
-        versions = [BUNDLED]
-    elif "old_cli" in metafunc.fixturenames:
-        versions = list(VERSIONS)
-    elif "form_cli" in metafunc.fixturenames:
-        versions = ["2.1.29", BUNDLED]
-    elif "formless_cli" in metafunc.fixturenames:
-        versions = ["1.0.128", "2.0.30"]
-    elif metafunc.module.__name__.rpartition(".")[2] in OLDEST_AND_NEWEST:
-        versions = [VERSIONS[0], BUNDLED]
-    else:
-        versions = [*VERSIONS, BUNDLED]
-    wanted = os.environ.get("CLAUDE_SYNC_TEST_VERSIONS")
-    if wanted:
-        versions = [version for version in versions if version in wanted.split(",")]
+    versions = [each for each in versions_for(metafunc) if is_installed(each) and is_wanted(each)]
     if "route" not in metafunc.fixturenames:
-        metafunc.parametrize("cli", versions, indirect=True, scope="module")
+        cases = [case(version, values=(version,)) for version in versions]
+        cases = cases or [pytest.param(None)]
+        metafunc.parametrize("cli", cases, indirect=True, scope="module")
         return
-    # All tests of one route after another: they share a client.
-    routes = [(version, DIRECT) for version in versions]
-    routes += [(version, BRIDGE) for version in versions if over_bridge(metafunc, version)]
-    names = [version if route == DIRECT else f"{version}-{route}" for version, route in routes]
-    metafunc.parametrize(("cli", "route"), routes, indirect=True, scope="module", ids=names)
+    # All tests of one route after another: they share a bridge.
+    cases = [case(version, values=(version, DIRECT)) for version in versions]
+    cases += [
+        case(version, BRIDGE, values=(version, BRIDGE))
+        for version in versions
+        if real_over_bridge(metafunc.module.__name__, metafunc.function.__name__, version == NEWEST)
+    ]
+    cases = cases or [pytest.param(None, DIRECT)]
+    metafunc.parametrize(("cli", "route"), cases, indirect=True, scope="module")
 
 
-def over_bridge(metafunc, version):
-    """Whether a test runs over a bridge, too, with the CLI of this version."""
-    file, test = metafunc.module.__name__, metafunc.function.__name__
-    return real_over_bridge(file, test, version == BUNDLED)
+def versions_for(metafunc):
+    """The CLIs that a test is about."""
+    names = metafunc.fixturenames
+    if "old_cli" in names:
+        return [OLD]
+    is_for_newest = metafunc.module.__name__.rpartition(".")[2] in NEWEST_ONLY
+    if "new_cli" in names or (is_for_newest and "each_cli" not in names):
+        return [NEWEST]
+    return [NEWEST, OLD]
+
+
+def case(version, route=DIRECT, *, values):
+    """A parameter; all but the newest CLI by the direct route is the second tier."""
+    name = version if route == DIRECT else f"{version}-{route}"
+    is_first = (version, route) == (NEWEST, DIRECT)
+    return pytest.param(*values, id=name, marks=() if is_first else pytest.mark.everything)
 
 
 @pytest.fixture(scope="module")
 def cli(request):
     """Each CLI in turn."""
-    version = request.param
-    path = cli_path(version)
-    if path is None or not path.exists():
-        missing = f"the CLI {version} is not at {path}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    return Cli(version, str(path))
+    return Cli(request.param, str(cli_path(request.param)))
 
 
 @pytest.fixture
 def new_cli(cli):
-    """The newest CLI: for what older ones cannot do, and for what one of them is enough."""
+    """The newest CLI: for what the old one cannot do, and for what one of them is enough."""
     return cli
 
 
 @pytest.fixture
 def old_cli(cli):
-    """Each of the older CLIs: for what only they do not know."""
+    """The old CLI: for what only it does not know."""
     return cli
 
 
 @pytest.fixture
-def form_cli(cli):
-    """Those that know forms of answers."""
-    return cli
-
-
-@pytest.fixture
-def formless_cli(cli):
-    """Those that do not."""
+def each_cli(cli):
+    """Each of them, although the file is about the newest."""
     return cli
 
 
@@ -183,27 +123,63 @@ def route(request):
     return getattr(request, "param", DIRECT)
 
 
-@pytest.fixture(scope="module")
-def model(cli, route):
-    """The model of all tests of a file; each test adds rules about its own words."""
-    with LoopbackModel() as model:
-        yield model
+@pytest.fixture(scope="session")
+def warm(request, tmp_path_factory):
+    """The clients behind ``chat``, with their model and their homes."""
+    warm = WarmClis(tmp_path_factory.mktemp)
+    request.config.stash[WARM] = warm
+    yield warm
+    warm.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """When the last test of this folder is over, nothing stays warm for those of others."""
+    yield
+    if nextitem is None or HERE not in nextitem.path.parents:
+        warm = item.config.stash.get(WARM, None)
+        if warm is not None:
+            warm.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Note that a test failed: what it leaves may be in any state."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
 
 
 @pytest.fixture(scope="module")
-def home(cli, route, tmp_path_factory):
-    """A home folder that no CLI has seen."""
-    return tmp_path_factory.mktemp("home")
+def model(warm):
+    """The model; each test adds rules about its own words."""
+    return warm.model
+
+
+@pytest.fixture(autouse=True)
+def no_rules_of_others(request):
+    """What one test told the model holds in no other."""
+    yield
+    if "model" in request.fixturenames:
+        model = request.getfixturevalue("model")
+        model.forget()
 
 
 @pytest.fixture(scope="module")
-def new_client(cli, route):
+def home(cli, warm):
+    """The home folder of the CLI."""
+    return warm.home(cli.version)
+
+
+@pytest.fixture(scope="module")
+def new_client(cli, route, warm):
     """What makes clients: the class itself, or a bridge for all tests of a file."""
     if route == DIRECT:
         yield claude_sync.Client
     else:
         with checked_bridge() as bridge:
             yield bridge.client
+            warm.close_route(BRIDGE)
 
 
 @pytest.fixture
@@ -223,32 +199,6 @@ def client_of(cli, new_client, model, home, tmp_path):
         client.close()
 
 
-class SharedClient:
-    """A client that lives until a test leaves it busy, crashed or closed."""
-
-    def __init__(self, make):
-        self._make = make
-        self.client = None
-
-    def get(self):
-        """The client, idle; it has answered before, so that no limit counts its start."""
-        if self.client is None:
-            self.client = self._make()
-            self.client.ask("are you there?", timeout=START_TIMEOUT)
-        return self.client
-
-    def check(self):
-        """Drop it unless it can go on."""
-        if self.client is not None and self.client.state != "idle":
-            self.close()
-
-    def close(self):
-        """Close it; the next test gets another."""
-        if self.client is not None:
-            self.client.close()
-        self.client = None
-
-
 @pytest.fixture(scope="module")
 def chat_options():
     """The settings of ``chat``; a file that needs others has a fixture of this name."""
@@ -256,28 +206,30 @@ def chat_options():
 
 
 @pytest.fixture(scope="module")
-def shared_client(cli, new_client, model, home, tmp_path_factory, chat_options):
-    """The client behind ``chat``."""
-
-    def make():
-        return new_client(
-            cli=cli.path,
-            cwd=tmp_path_factory.mktemp("cwd"),
-            env=model.environment(home),
-            start_timeout=START_TIMEOUT,
-            **chat_options,
-        )
-
-    shared = SharedClient(make)
-    yield shared
-    shared.close()
+def asking():
+    """The settings of a client that is asked about every tool, and that has an agent."""
+    helper = {"description": "helps", "prompt": "You help.", "tools": ["Bash"]}
+    return {"agents": {"helper": helper}}
 
 
 @pytest.fixture
-def chat(shared_client):
+def chat(request, warm, cli, route, new_client, model, chat_options):
     """A client whose conversation has gone on for some time; unless told otherwise, with Bash."""
-    yield shared_client.get()
-    shared_client.check()
+    client = warm.get(cli, route, new_client, chat_options)
+    yield client
+    if request.node.stash.get(FAILED, False):
+        warm.drop(client)
+    warm.check(client)
+
+
+@pytest.fixture
+def forgotten(warm, chat, cli):
+    """What was said in this test is too much for every later question to repeat it."""
+    yield
+    if cli.is_new and chat.state == "idle":
+        chat.ask("/clear", timeout=START_TIMEOUT)
+    else:
+        warm.drop(chat)
 
 
 @pytest.fixture
@@ -297,12 +249,23 @@ def listen():
         client.off(handler)
 
 
+def child_processes():
+    """The ids of our children that live, or were not waited for; none where nobody can tell."""
+    found = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        try:
+            found.update(map(int, path.read_text().split()))
+        except OSError:  # that thread has ended
+            continue
+    return found
+
+
 @pytest.fixture(autouse=True, scope="module")
-def nothing_outlives_its_test():
+def nothing_outlives_its_test(warm):
     """
     Every file ends with the threads it began with, and no child is left.
 
-    Not every test, as elsewhere: the clients of these are shared.
+    Not every test, as elsewhere, because clients are shared; and what is warm stays.
     """
     before = set(threading.enumerate())
     yield
@@ -310,12 +273,13 @@ def nothing_outlives_its_test():
     left = [
         thread
         for thread in threading.enumerate()
-        if thread not in before and not thread.name.startswith("pytest_timeout")
+        if thread not in before
+        and not warm.owns(thread)
+        and not thread.name.startswith("pytest_timeout")
     ]
     for thread in left:
         thread.join(5)
     alive = [thread.name for thread in left if thread.is_alive()]
     assert not alive, f"threads still running: {alive}"
-    if hasattr(os, "WNOHANG"):
-        with pytest.raises(ChildProcessError):
-            os.waitpid(-1, os.WNOHANG)
+    children = child_processes() - warm.pids
+    assert not children, f"child processes left: {children}"

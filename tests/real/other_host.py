@@ -57,18 +57,18 @@ ClientAliveCountMax {unanswered}
 
 
 def what_is_missing():
-    """Why there can be no second host here; None if there can."""
+    """What a second host would need, which is a network namespace; None if all is there."""
     if not sys.platform.startswith("linux"):
-        return "a second host is a network namespace, which needs Linux"
+        return "needs Linux"
     if os.geteuid() != 0:
-        return "a second host is a network namespace, which needs root"
+        return "needs root"
     for program in ("ip", "ssh", "ssh-keygen", "sshd"):
         if program_named(program) is None:
-            return f"a second host needs {program}: install openssh-server and iproute2"
+            return f"needs {program}"
     name = f"{PREFIX}{os.getpid()}-0"
     tried = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
     if tried.returncode != 0:
-        return f"a second host needs a network namespace: {tried.stderr.strip()}"
+        return "needs network namespaces"
     run("ip", "netns", "del", name)
     return None
 

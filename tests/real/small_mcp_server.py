@@ -1,5 +1,5 @@
 """
-A small MCP server with one tool, for tests: over stdio as a program, or over HTTP.
+A small MCP server with one tool and one resource, for tests: over stdio as a program, or over HTTP.
 
 As a program, ``python small_mcp_server.py``, it speaks lines of JSON on stdin and
 stdout. :class:`HttpServer` says the same over HTTP, from a thread of the test.
@@ -32,9 +32,14 @@ def reply_to(message):
     if method == "initialize":
         result = {
             "protocolVersion": params["protocolVersion"],
-            "capabilities": {"tools": {}},
+            "capabilities": {"tools": {}, "resources": {}},
             "serverInfo": {"name": "small", "version": "1"},
         }
+    elif method == "resources/list":
+        result = {"resources": [{"uri": "ui://sign", "name": "sign"}]}
+    elif method == "resources/read":
+        sign = {"uri": params["uri"], "mimeType": "text/plain", "text": "a sign"}
+        result = {"contents": [sign]}
     elif method == "ping":
         result = {}
     elif method == "tools/list":

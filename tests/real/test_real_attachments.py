@@ -8,14 +8,14 @@ import random
 
 import pytest
 from image_samples import KINDS, PDF, png, sample
+from patience import PATIENCE
 from PIL import Image as Pillow
 
 import claude_sync
 from claude_sync import DocumentBlock, Image, UsageError
-from claude_sync.attachments import attached_blocks
+from claude_sync.prompts.attachments import attached_blocks
 from claude_sync.testing.model import tool_use
 
-PATIENCE = 60.0
 # Large enough to be of use, small enough to be left alone by every CLI.
 PICTURE = png(300, 200)
 GIF = sample("GIF", (300, 200), "P")
@@ -83,7 +83,7 @@ def test_attachments_arrive_as_they_were_sent(chat, model, tmp_path):
     assert chat.ask("and without", timeout=PATIENCE) == "echo: and without"
 
 
-def test_a_large_document_arrives(chat, model):
+def test_a_large_document_arrives(chat, model, forgotten):
     """Some megabytes in one line are no trouble for a CLI."""
     large = PDF + random.Random(1).randbytes(3_000_000)
     chat.ask("look at the large one", attach=[large], timeout=PATIENCE)
@@ -91,7 +91,7 @@ def test_a_large_document_arrives(chat, model):
     assert base64.b64decode(block["source"]["data"]) == large
 
 
-def test_a_picture_of_pillow_that_is_too_large_arrives_smaller(chat, model):
+def test_a_picture_of_pillow_that_is_too_large_arrives_smaller(chat, model, forgotten):
     """Every CLI gets what the service takes; not all would see to that themselves."""
     chat.ask("look at the noise", attach=[noise(2300, 1500)], timeout=PATIENCE)
     (block,) = blocks_sent(model, "look at the noise")
@@ -180,6 +180,7 @@ def test_a_bad_image_of_a_tool_is_an_error_for_claude(chat, model):
     assert "is damaged or cut off" in request.tool_results[0].text
 
 
+@pytest.mark.everything
 def test_one_question_reads_an_open_file_once(new_cli, model, home, tmp_path):
     """The module's ask() checks before it starts a CLI, and the file is not used up by that."""
     path = tmp_path / "notes.txt"

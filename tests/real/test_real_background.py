@@ -91,9 +91,15 @@ def test_a_question_waits_for_a_turn_the_cli_began(chat, new_cli, model, listen)
     script_notification(model, "bob has worked", "bob reported", gate=note)
     assert chat.ask("start bob", timeout=60) == "bob is started"
     began = threading.Event()
-    chat.on_system(lambda message: began.set() if message.subtype == "init" else None)
+
+    def begin(message):
+        if message.subtype == "init":
+            began.set()
+
+    chat.on_system(begin)
     agent.set()
     assert began.wait(60)
+    chat.off(begin)
     results = listen(chat, "result")
     turn = chat.submit("asked meanwhile", timeout=60)
     with pytest.raises(claude_sync.AskTimeout) as caught:
@@ -130,7 +136,7 @@ def test_a_question_that_joins_a_turn_of_the_cli_gets_its_answer(
     # written before the CLI tells that a turn began; this is how to be that slow on purpose.
     engine = client._engine
     with engine.lock:
-        engine.lifecycle.connection.ledger.foreign_turn = False
+        engine.lifecycle.connection.exchange.foreign_turn = False
     turn = client.submit("join it", timeout=60)
     assert queued.wait(60)
     go.touch()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -31,9 +33,9 @@ def words_of(request):
     return str(request.body)
 
 
-def test_each_question_is_a_conversation_of_its_own(cli, model, options):
+def test_each_question_is_a_conversation_of_its_own(new_cli, model, options):
     """The model is told nothing of other questions, whether a process is used again or not."""
-    mark = f"mark{cli.version.replace('.', '')}"
+    mark = "of-its-own"
     with claude_sync.Pool(2, **options) as pool:
         answers = [pool.ask(f"{mark}-{number} please", timeout=100) for number in range(4)]
     assert answers == [f"echo: {mark}-{number} please" for number in range(4)]
@@ -47,8 +49,8 @@ def test_each_question_is_a_conversation_of_its_own(cli, model, options):
     assert pool.cost_usd > 0
 
 
-def test_only_where_it_works_is_a_process_used_again(cli, options):
-    """The newest CLI begins anew in the same process; the others are replaced."""
+def test_only_where_it_works_is_a_process_used_again(each_cli, options):
+    """The newest CLI begins anew in the same process; the old one is replaced."""
     with claude_sync.Pool(1, **options) as pool:
         pids = []
         for number in range(2):
@@ -56,7 +58,7 @@ def test_only_where_it_works_is_a_process_used_again(cli, options):
             member = pool._keeper.take(claude_sync.runtime.waiting.Deadline(100))
             pids.append(member.client.pid)
             pool._keeper.give_back(member, reusable=True)
-    assert (len(set(pids)) == 1) == cli.is_new
+    assert (len(set(pids)) == 1) == each_cli.is_new
 
 
 def test_a_conversation_is_kept_together(new_cli, model, options):
@@ -67,11 +69,12 @@ def test_a_conversation_is_kept_together(new_cli, model, options):
         assert "Minka" in words_of(model.conversation[-1])
 
 
-@pytest.mark.parametrize("kind", ["map", "pool"])
+@pytest.mark.parametrize("kind", [pytest.param("map", marks=pytest.mark.everything), "pool"])
 def test_a_command_holds_for_no_later_question(new_cli, model, options, kind):
     """One prompt among many does not choose the model of the others."""
     mark = f"command-in-{kind}"
     prompts = [f"{mark} before", "/model haiku", f"{mark} after", f"{mark} last"]
+    options = {**options, "verbatim": False}
     if kind == "map":
         answers = list(claude_sync.map(prompts, workers=1, timeout=100, **options))
         assert "Haiku" in answers[1].answer
@@ -83,8 +86,8 @@ def test_a_command_holds_for_no_later_question(new_cli, model, options, kind):
     assert len({request.body["model"] for request in asked}) == 1
 
 
-@pytest.mark.parametrize("kind", ["map", "pool"])
-def test_no_conversation_is_left_without_a_question(cli, options, home, tmp_path, kind):
+@pytest.mark.parametrize("kind", ["map", pytest.param("pool", marks=pytest.mark.everything)])
+def test_no_conversation_is_left_without_a_question(new_cli, options, home, tmp_path, kind):
     """What is saved is what was asked, and the last of it is gone on with."""
     prompts = [f"{kind} {number}" for number in range(5)]
     if kind == "map":
@@ -104,27 +107,31 @@ def test_no_conversation_is_left_without_a_question(cli, options, home, tmp_path
 
 
 @pytest.mark.timeout(300)
-def test_two_hundred_prompts(new_cli, options):
-    """Four workers; each prompt its own answer, in order, and every cent counted."""
-    prompts = [f"number {number}" for number in range(200)]
-    batch = claude_sync.map(prompts, workers=4, timeout=100, **options)
+@pytest.mark.parametrize(
+    ("count", "workers"), [(12, 2), pytest.param(200, 4, marks=pytest.mark.everything)]
+)
+def test_many_prompts(new_cli, options, count, workers):
+    """Several workers; each prompt its own answer, in order, and every cent counted."""
+    prompts = [f"number {number}" for number in range(count)]
+    batch = claude_sync.map(prompts, workers=workers, timeout=100, **options)
     items = batch.results()
     assert [item.answer for item in items] == [f"echo: {prompt}" for prompt in prompts]
     assert batch.cost_usd == pytest.approx(sum(item.cost_usd for item in items))
     assert min(item.cost_usd for item in items) > 0
 
 
+@pytest.mark.everything
 def test_the_budget_stops_within_one_prompt_for_each_worker(new_cli, options):
     """What was open when it was spent is finished; nothing more is sent."""
     one = claude_sync.ask("what does one cost?", **options).cost_usd
     budget = 5.5 * one
     batch = claude_sync.map(
-        [f"spend {number}" for number in range(40)], workers=3, budget_usd=budget, **options
+        [f"spend {number}" for number in range(20)], workers=2, budget_usd=budget, **options
     )
     items = batch.results()
     answered = sum(item.ok for item in items)
-    assert 6 <= answered <= 6 + 3
-    assert budget <= batch.cost_usd <= budget + 3 * one + 1e-9
+    assert 6 <= answered <= 6 + 2
+    assert budget <= batch.cost_usd <= budget + 2 * one + 1e-9
     assert {type(item.error) for item in items if not item.ok} == {claude_sync.BudgetExceeded}
 
 
@@ -142,17 +149,18 @@ def test_overloads_end_with_every_prompt_answered(new_cli, model, options, monke
     model.when("overload me").reply(reply)
     options["env"] = model.environment(home, retries=0)
     batch = claude_sync.map(
-        [f"overload me {number}" for number in range(60)],
-        workers=4,
+        [f"overload me {number}" for number in range(15)],
+        workers=2,
         retries=6,
         timeout=100,
         **options,
     )
     items = batch.results()
-    assert [item.answer for item in items] == ["fine"] * 60
-    assert sum(item.attempts for item in items) > 60
+    assert [item.answer for item in items] == ["fine"] * 15
+    assert sum(item.attempts for item in items) > 15
 
 
+@pytest.mark.everything
 def test_what_used_a_tool_is_not_asked_again(new_cli, model, options, home, tmp_path):
     """A command that ran before the service failed does not run twice; the item says so."""
     model.when("count to one").reply(
@@ -183,17 +191,15 @@ def test_typed_answers_of_many_prompts(new_cli, model, options):
     assert [item.data for item in batch.results()] == [{"n": 7}] * 4
 
 
+@pytest.mark.everything
 def test_the_command_goes_on_where_it_was_stopped(new_cli, model, home, tmp_path):
-    """As a new user would do it: fifty rows, a limit, and the same command again."""
-    import subprocess
-    import sys
-
+    """As a new user would do it: some rows, a limit, and the same command again."""
     table = tmp_path / "rows.csv"
-    table.write_text("id,text\n" + "".join(f"r{number},row {number}\n" for number in range(50)))
+    table.write_text("id,text\n" + "".join(f"r{number},row {number}\n" for number in range(12)))
     command = [
         *(sys.executable, "-m", "claude_sync", "batch", str(table)),
         *("-o", str(tmp_path / "answers.jsonl"), "--template", "Label: {text}"),
-        *("--cli", new_cli.path, "--workers", "3"),
+        *("--cli", new_cli.path, "--workers", "2"),
     ]
     root = os.path.dirname(os.path.dirname(os.path.abspath(claude_sync.__file__)))
     environment = {**os.environ, **model.environment(home), "PYTHONPATH": root}
@@ -203,14 +209,14 @@ def test_the_command_goes_on_where_it_was_stopped(new_cli, model, home, tmp_path
             [*command, *more], capture_output=True, text=True, env=environment, timeout=100
         )
 
-    first = run("--budget", "0.002")
+    first = run("--budget", "0.0005")
     assert first.returncode == 1
     assert "BudgetExceeded" in first.stderr
     before = sum("Label: row" in words_of(request) for request in model.conversation)
     second = run()
     assert second.returncode == 0, second.stderr
-    assert "50 of 50 answered" in second.stderr
+    assert "12 of 12 answered" in second.stderr
     assert f"({before} of them before)" in second.stderr
     asked = [each for each in model.conversation if "Label: row" in words_of(each)]
-    assert len(asked) == 50
-    assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == 50
+    assert len(asked) == 12
+    assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == 12

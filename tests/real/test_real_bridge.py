@@ -62,6 +62,7 @@ def test_a_real_permission_is_asked_and_given(front, create, model, tmp_path):
     assert path.read_text() == "other"
 
 
+@pytest.mark.everything
 def test_a_real_permission_is_denied(front, create, model, tmp_path):
     """Claude reads the reason, and nothing is written."""
     path = tmp_path / "denied.txt"
@@ -94,6 +95,7 @@ def test_a_real_hook_blocks(front, create, model):
     assert "the guard says no" in repr(front.said(session_id))
 
 
+@pytest.mark.everything
 def test_a_real_cli_calls_a_function_of_the_front_end(front, create, model):
     """As any other tool; no permission is asked for it."""
     model.when("what is the bridged weather").reply(
@@ -116,6 +118,7 @@ def test_a_real_cli_calls_a_function_of_the_front_end(front, create, model):
     assert "much snow" in repr(front.said(session_id))
 
 
+@pytest.mark.everything
 def test_an_agent_of_the_options_is_known(front, create):
     """system/init lists it."""
     agents = {"bridged-helper": {"description": "helps", "prompt": "You help."}}
@@ -125,6 +128,7 @@ def test_an_agent_of_the_options_is_known(front, create):
     assert "bridged-helper" in init["agents"]
 
 
+@pytest.mark.everything
 def test_a_real_turn_is_interrupted(front, create, model):
     """session.interrupted comes, the turn ends, and the session answers the next message."""
     session_id = create()
@@ -140,8 +144,8 @@ def test_a_real_turn_is_interrupted(front, create, model):
     assert front.result(session_id, 1)["result"] == "echo: after it"
 
 
-def test_the_methods_of_a_real_cli(front, create, cli):
-    """The eight, as far as the CLI knows them; what it does not know is told."""
+def test_the_methods_of_a_real_cli(front, create):
+    """All eight are answered."""
     session_id = create(enable_file_checkpointing=True)
     assert front.call(session_id, "supportedModels")["result"]
     assert front.call(session_id, "supportedCommands")["result"]
@@ -152,16 +156,11 @@ def test_the_methods_of_a_real_cli(front, create, cli):
     thinking = front.call(session_id, "setMaxThinkingTokens", 2000)
     unknown = "12345678-1234-4234-a234-123456789012"
     rewound = front.call(session_id, "rewindFiles", unknown, {"dryRun": True})
-    if cli.is_before(2, 0):
-        assert thinking["details"] == {"error": "UnsupportedByCli"}
-    else:
-        assert thinking == {"success": True, "result": None}
-    if cli.is_before(2, 1):
-        assert rewound["details"] == {"error": "UnsupportedByCli"}
-    else:
-        assert rewound["result"]["canRewind"] is False
+    assert thinking == {"success": True, "result": None}
+    assert rewound["result"]["canRewind"] is False
 
 
+@pytest.mark.everything
 def test_two_real_sessions_do_not_mix(front, create):
     """Each gets its own answers; one that is killed leaves the other alone."""
     first, second = create("one of two"), create("two of two")
@@ -173,6 +172,7 @@ def test_two_real_sessions_do_not_mix(front, create):
     assert front.result(second, 1)["result"] == "echo: still here"
 
 
+@pytest.mark.everything
 def test_a_session_is_resumed(front, create):
     """The id of session.created is good for resume, in another session."""
     first = create("remember the bridge")
@@ -185,6 +185,7 @@ def test_a_session_is_resumed(front, create):
     assert front.result(second)["result"] == "echo: what now"
 
 
+@pytest.mark.everything
 def test_a_real_cli_that_does_not_start_is_told(front, create, tmp_path):
     """A conversation that does not exist is no session."""
     options = {

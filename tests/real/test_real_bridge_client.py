@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 
@@ -25,6 +24,14 @@ def bridge(cli):
         yield made
 
 
+@pytest.fixture(scope="module")
+def shared(bridge, model, home, tmp_path_factory):
+    """A client over it that has no options, for the tests that want none."""
+    folder, environment = tmp_path_factory.mktemp("shared"), model.environment(home)
+    with bridge.client(env=environment, cwd=folder, start_timeout=PATIENCE) as client:
+        yield client
+
+
 @pytest.fixture
 def over_bridge(bridge, model, home, tmp_path):
     """Make clients over it."""
@@ -41,18 +48,16 @@ def over_bridge(bridge, model, home, tmp_path):
         client.close()
 
 
-def test_questions_are_answered(over_bridge, model):
+def test_questions_are_answered(shared, model, listen):
     """Text comes in pieces, each question has its own answer, money is counted."""
     model.when("river one").reply("the first river")
     model.when("river two").reply("the second river")
-    client = over_bridge()
-    pieces = []
-    client.on_text(pieces.append)
-    turns = [client.submit("river one"), client.submit("river two")]
+    pieces = listen(shared, "text")
+    turns = [shared.submit("river one"), shared.submit("river two")]
     assert [turn.result(PATIENCE) for turn in turns] == ["the first river", "the second river"]
     assert "".join(pieces) == "the first riverthe second river"
-    assert client.cost_usd > 0
-    assert client.session_id == turns[0].result().session_id
+    assert shared.cost_usd > 0
+    assert shared.session_id == turns[0].result().session_id
 
 
 def test_permissions_and_hooks_are_decided_here(over_bridge, model, tmp_path):
@@ -94,48 +99,43 @@ def test_functions_of_this_program(over_bridge, model):
     assert f"Elbe: 7 m, measured by {os.getpid()}" in str(result.raw)
 
 
-def test_a_turn_is_interrupted(over_bridge, model):
+def test_a_turn_is_interrupted(shared, model):
     """The session stays usable."""
     model.when("flow on").reply(text("for ever", gate=threading.Event()))
     model.when("stand still").reply("still")
-    client = over_bridge()
-    began = threading.Event()
-    client.on_text(lambda _: began.set())
-    turn = client.submit("flow on")
-    assert began.wait(PATIENCE)
-    client.interrupt()
+    turn = shared.stream("flow on")
+    assert next(iter(turn))
+    shared.interrupt()
     with pytest.raises(claude_sync.TurnInterrupted):
         turn.result(PATIENCE)
-    assert client.ask("stand still", timeout=PATIENCE) == "still"
+    assert shared.ask("stand still", timeout=PATIENCE) == "still"
 
 
-def test_controls(over_bridge):
+def test_controls(shared):
     """The CLI's own replies."""
-    client = over_bridge()
-    client.set_model("opus")
-    client.set_permission_mode("plan")
-    assert client.mcp_status().servers == ()
-    assert client.supported_commands()
+    shared.set_model("opus")
+    assert shared.set_permission_mode("plan").mode == "plan"
+    assert shared.mcp_status().servers == ()
+    assert shared.supported_commands()
+    shared.set_model(None)
+    shared.set_permission_mode("default")
 
 
-def test_an_agent_in_the_background(over_bridge, model, cli):
+def test_an_agent_in_the_background(shared, model):
     """Its report is no answer to the next question."""
     gate = threading.Event()
     agent = {"description": "d", "prompt": "look for springs", "subagent_type": "general-purpose"}
     model.when("send an agent").reply(tool_use("Task", agent)).then_reply("sent")
     model.when("look for springs").reply("found a spring", gate=gate)
     model.when("what now").reply("now this")
-    client = over_bridge()
-    if not cli.is_new:
-        gate.set()  # its turn waits for the agent
-    assert client.ask("send an agent", timeout=PATIENCE) == "sent"
+    assert shared.ask("send an agent", timeout=PATIENCE) == "sent"
     gate.set()
-    client.wait_idle(PATIENCE)
-    assert client.ask("what now", timeout=PATIENCE) == "now this"
+    shared.wait_idle(PATIENCE)
+    assert shared.ask("what now", timeout=PATIENCE) == "now this"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_a_cli_that_is_killed_is_resumed(over_bridge, bridge, model):
+def test_a_cli_that_is_killed_is_resumed(over_bridge, model):
     """The conversation goes on in another session of the backend."""
     model.when("source").reply("here is the source")
     model.when("cut off").reply(text("this is cut", gate=threading.Event()))
@@ -143,13 +143,9 @@ def test_a_cli_that_is_killed_is_resumed(over_bridge, bridge, model):
     client = over_bridge()
     assert client.ask("source", timeout=PATIENCE) == "here is the source"
     session_id = client.session_id
-    began = threading.Event()
-    client.on_text(lambda _: began.set())
-    began.clear()
-    turn = client.submit("cut off")
-    assert began.wait(PATIENCE)
-    for pid in children_of(bridge.pid):
-        os.kill(pid, 9)
+    turn = client.stream("cut off")
+    assert next(iter(turn))
+    os.kill(client.pid, 9)
     with pytest.raises(claude_sync.CliExited) as caught:
         turn.result(PATIENCE)
     assert caught.value.exit_code == -9
@@ -157,18 +153,11 @@ def test_a_cli_that_is_killed_is_resumed(over_bridge, bridge, model):
     assert client.session_id == session_id
 
 
-def test_answers_of_a_form(over_bridge, form_cli, model):
+@pytest.mark.everything
+def test_answers_of_a_form(over_bridge, model):
     """The CLI behind the bridge is told the form."""
     schema = {"type": "object", "properties": {"km": {"type": "integer"}}, "required": ["km"]}
     form = tool_use("StructuredOutput", {"km": 1094})
     model.when("how long is the Elbe").reply(form).then_reply("told")
     client = over_bridge(returns=schema)
     assert client.ask("how long is the Elbe", timeout=PATIENCE).data == {"km": 1094}
-
-
-def children_of(pid):
-    """The processes that a process has started."""
-    listed = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=True
-    )
-    return [int(word) for word in listed.stdout.split()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -29,23 +28,15 @@ CODES = {
 }
 
 
-@pytest.fixture(scope="module")
-def node():
-    """The Node of this machine."""
-    found = shutil.which("node")
-    if found is None and os.environ.get("CI") == "true":
-        pytest.fail("there is no Node")
-    return found
-
-
 @pytest.fixture(params=["seed_only.py", "seed_only.mjs"])
-def front_end(request, node):
+def front_end(request):
     """The words that start the script."""
     path = HERE / request.param
     if path.suffix == ".py":
         return [sys.executable, "-I", "-W", "error", str(path)]
+    node = shutil.which("node")
     if node is None:
-        pytest.skip("there is no Node")
+        pytest.skip("needs Node")
     return [node, str(path)]
 
 
@@ -84,7 +75,8 @@ def test_the_scripts_know_nothing_of_this_library(name):
         assert module in IMPORTED or module.startswith('"node:')
 
 
-def test_everything_that_is_described(report, cli, model, tmp_path):
+@pytest.mark.everything
+def test_everything_that_is_described(report, model, tmp_path):
     """
     Two sessions, a tool approved, one denied, all methods, an interrupt, the end, all errors.
 
@@ -93,7 +85,7 @@ def test_everything_that_is_described(report, cli, model, tmp_path):
     first, second = (message["session_id"] for message in report["created"])
     assert all(set(message["payload"]) == {"sdk_session_id"} for message in report["created"])
     check_turns(report, tmp_path)
-    check_methods(report["queries"], cli, tmp_path)
+    check_methods(report["queries"], tmp_path)
     assert report["interrupted"]["type"] == "session.interrupted"
     assert report["interrupted_result"]["subtype"] == "error_during_execution"
     assert {told["payload"]["code"] for told in report["errors"].values()} == CODES
@@ -126,19 +118,12 @@ def check_turns(report, folder):
         assert asked["suggestions"]
 
 
-def check_methods(queries, cli, folder):
-    """Each was answered; what an old CLI cannot do is told as a failure."""
-    failed = {method for method, told in queries.items() if not told["success"]}
-    if cli.is_before(2, 0):
-        assert failed == {"setMaxThinkingTokens", "rewindFiles"}
-    elif cli.is_before(2, 1):
-        assert failed == {"rewindFiles"}
-    else:
-        assert failed == set()
-        assert queries["rewindFiles"]["result"]["canRewind"] is True
-    # The file was written after the question to which everything goes back.
-    assert (folder / "first").exists() == ("rewindFiles" in failed)
-    assert all(queries[method]["error"] for method in failed)
+def check_methods(queries, folder):
+    """Each was answered."""
+    assert [method for method, told in queries.items() if not told["success"]] == []
+    assert queries["rewindFiles"]["result"]["canRewind"] is True
+    # It was written after the question to which everything goes back.
+    assert not (folder / "first").exists()
     assert queries["supportedModels"]["result"][0]["value"]
     assert "compact" in [command["name"] for command in queries["supportedCommands"]["result"]]
     assert queries["mcpServerStatus"]["result"] == []

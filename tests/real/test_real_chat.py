@@ -125,6 +125,7 @@ def test_ctrl_c_at_the_question_stops_the_turn_and_a_refusal_is_told(talk, model
     talk.until("[exit code 0]")
 
 
+@pytest.mark.everything
 def test_commands_of_the_cli_are_completed_and_passed_on(talk, model):
     """TAB after a slash knows the CLI's commands; what they say is shown."""
     talk.type("/comp", enter=False)

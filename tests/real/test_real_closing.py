@@ -11,39 +11,31 @@ import threading
 import time
 
 import pytest
+from patience import process_is_gone, wait_until
 
 import claude_sync
 from claude_sync.testing.model import text, tool_use
 
 
 def test_close_in_mid_turn_is_quick_and_stops_the_tools(client_of, model, tmp_path):
-    """close() while a tool runs: seconds, waiters get ClientClosed, the tool does no more."""
+    """close() while a tool runs: seconds, waiters get ClientClosed, the tool is ended."""
     client = client_of(allowed_tools=["Bash"])
-    running, after = tmp_path / "running", tmp_path / "after"
-    # With "&&", because some CLIs end the sleep first and the shell around it after that.
-    command = f"touch '{running}'; sleep 3 && touch '{after}'"
+    running = tmp_path / "running"
+    command = f"echo $$ > '{running}.new' && mv '{running}.new' '{running}'; sleep 30; true"
     model.when("work long").reply(tool_use("Bash", {"command": command}))
     turn = client.submit("work long", timeout=90)
-    wait = threading.Event()
-    for _ in range(1800):
-        if running.exists():
-            break
-        wait.wait(0.05)
-    assert running.exists()
-    pid, began = client.pid, time.monotonic()
+    wait_until(running.exists)
+    pid, shell, began = client.pid, int(running.read_text()), time.monotonic()
     client.close()
-    took = time.monotonic() - began
-    assert took < 5
+    assert time.monotonic() - began < 5
     assert isinstance(turn.exception(), (claude_sync.ClientClosed, claude_sync.TurnInterrupted))
     assert client.state == "closed"
     with pytest.raises(OSError):
         os.kill(pid, 0)
-    # The one thing that must not happen cannot be waited for in another way.
-    wait.wait(max(0.0, 3.5 - took))
-    assert not after.exists(), "the tool went on after close()"
+    wait_until(lambda: process_is_gone(shell))
 
 
-def test_close_in_mid_stream(client_of, new_cli, model):
+def test_close_in_mid_stream(client_of, model):
     """close() while text arrives; the closed client refuses, with advice."""
     client = client_of()
     model.when("stream on").reply(text("never complete at all", gate=threading.Event()))
@@ -64,7 +56,7 @@ def test_close_in_mid_stream(client_of, new_cli, model):
         client.ask("anybody?")
 
 
-def test_an_idle_client_closes_at_once(client_of, new_cli):
+def test_an_idle_client_closes_at_once(client_of):
     """Idle, it takes no longer than the CLI needs to save its transcript."""
     client = client_of()
     client.ask("hello", timeout=90)
@@ -74,14 +66,15 @@ def test_an_idle_client_closes_at_once(client_of, new_cli):
     assert time.monotonic() - began < 2
 
 
-def test_five_clients_at_once(client_of, new_cli):
-    """Five conversations in parallel do not hear of each other."""
-    clients = [client_of(name=f"client-{number}") for number in range(5)]
+@pytest.mark.everything
+def test_three_clients_at_once(client_of):
+    """Three conversations in parallel do not hear of each other."""
+    clients = [client_of(name=f"client-{number}") for number in range(3)]
     turns = [(client.name, client.submit(f"I am {client.name}", timeout=100)) for client in clients]
     for name, turn in turns:
         assert turn.result() == f"echo: I am {name}"
-    assert len({client.session_id for client in clients}) == 5
-    assert len({client.pid for client in clients}) == 5
+    assert len({client.session_id for client in clients}) == 3
+    assert len({client.pid for client in clients}) == 3
     closers = [threading.Thread(target=client.close) for client in clients]
     for closer in closers:
         closer.start()
@@ -109,7 +102,7 @@ PROGRAM = """
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
 def test_control_c_interrupts_and_the_session_goes_on(cli, model, home, tmp_path):
     """Ctrl-C in ask(): KeyboardInterrupt, its turn is interrupted, the next one answered."""
     model.when("never ends").reply(text("on and on and on", gate=threading.Event()))

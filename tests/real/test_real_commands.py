@@ -45,7 +45,7 @@ def test_a_question_its_conversation_and_what_can_be_done_with_it(run, model):
     code, stdout, stderr = run("ask", "--json", "remember this:", stdin=b"the word is plum\n")
     assert (code, stderr) == (0, "")
     told = json.loads(stdout)
-    assert told["text"] == "echo: remember this:\n\nthe word is plum"
+    assert told["text"] == "echo: the word is plum\nremember this:"
     session = told["session_id"]
 
     assert run("ask", "--continue", "which word?")[1] == "echo: which word?\n"
@@ -67,6 +67,7 @@ def test_a_question_its_conversation_and_what_can_be_done_with_it(run, model):
     assert "The plum" in run("sessions", "list")[1]
 
 
+@pytest.mark.everything
 def test_rules_decide_about_tools(run, model, tmp_path):
     """--allow runs it, --deny and nobody to ask do not, and each says so."""
     model.when("make it").reply(
@@ -103,7 +104,8 @@ def test_a_recording_is_replayed_and_exported(run, model, tmp_path):
     assert key not in (tmp_path / "x.jsonl").read_text(encoding="utf-8")
 
 
-def test_an_answer_in_a_form(form_cli, run, model, tmp_path):
+@pytest.mark.everything
+def test_an_answer_in_a_form(run, model, tmp_path):
     """--returns prints an object of that form."""
     schema = {
         "type": "object",
@@ -118,7 +120,7 @@ def test_an_answer_in_a_form(form_cli, run, model, tmp_path):
     assert json.loads(stdout) == {"name": "Ada"}
 
 
-def test_a_failure_of_the_service_is_exit_code_1(new_cli, run, model):
+def test_a_failure_of_the_service_is_exit_code_1(run, model):
     """With its text on stderr, and nothing on stdout."""
     model.when("break it").fail(400, "this is a bad request")
     code, stdout, stderr = run("ask", "break it")
@@ -127,6 +129,7 @@ def test_a_failure_of_the_service_is_exit_code_1(new_cli, run, model):
     assert "Traceback" not in stderr
 
 
+@pytest.mark.everything
 def test_without_a_login_it_is_exit_code_3(new_cli, home, model, tmp_path):
     """As without a CLI: nothing can be asked before something is set up."""
     environment = {**model.environment(tmp_path / "new", inherit=True), "PYTHONPATH": str(ROOT)}

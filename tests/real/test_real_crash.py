@@ -36,7 +36,7 @@ def kill_in_mid_turn(client, model, words, then=None):
     return turn
 
 
-def test_a_killed_cli_goes_on_with_the_conversation(client_of, model):
+def test_a_killed_cli_goes_on_with_the_conversation(client_of, new_cli, model):
     """CliExited at once; what was queued is asked next: same id, earlier words known."""
     client = client_of()
     assert client.ask("remember the colour blue", timeout=90) == "echo: remember the colour blue"
@@ -71,12 +71,13 @@ def test_killed_in_its_first_turn_it_starts_afresh(client_of, cli, model, caplog
     assert isinstance(turn.exception(), claude_sync.CliExited)
     with caplog.at_level(logging.WARNING, "claude_sync"):
         assert client.ask("once more", timeout=90).endswith("once more")
-    assert "started again" in caplog.text
+    assert "restarted the CLI" in caplog.text
     assert client.ask("and again", timeout=60) == "echo: and again"
     if not cli.is_new:
-        assert "a new one begins" in caplog.text
+        assert "starting a new one" in caplog.text
 
 
+@pytest.mark.everything
 def test_a_crash_can_be_final(client_of, new_cli, model):
     """on_crash="raise": the error is raised now and at every later question."""
     closed = []

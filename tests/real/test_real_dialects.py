@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 
 import pytest
+from patience import PATIENCE
 
 import claude_sync
 from claude_sync.testing.model import text, tool_use
-
-PATIENCE = 60
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +66,8 @@ def test_an_interrupt_stops_a_turn(chat, model):
     assert chat.ask("bare again", timeout=PATIENCE) == "echo: bare again"
 
 
-def test_a_user_message_ends_an_old_cli(old_cli, client_of):
-    """So that dialect is for backends that speak it; new CLIs say nothing at all to it."""
+def test_a_user_message_ends_the_old_cli(old_cli, client_of):
+    """So that dialect is for backends that speak it; the newest says nothing at all to it."""
     with client_of(dialect="user-message", on_crash="raise") as client:
         with pytest.raises(claude_sync.CliExited) as caught:
             client.ask("hi", timeout=PATIENCE)

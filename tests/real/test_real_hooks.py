@@ -6,12 +6,11 @@ import threading
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 import claude_sync
 from claude_sync import LATER, hooks
 from claude_sync.testing.model import text, tool_use
-
-PATIENCE = 60
 
 EVENTS = (
     *("PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"),
@@ -46,24 +45,22 @@ class Board:
             return [call for call in self.calls if call.event == event]
 
 
-@pytest.fixture(scope="module")
-def whole_board(route):
-    """The board of all tests of this file."""
-    return Board()
+# The board of all tests of this file.
+BOARD = Board()
 
 
 @pytest.fixture(scope="module")
-def chat_options(whole_board):
+def chat_options():
     """A client with a hook for every event, given as an option."""
-    return {"hooks": dict.fromkeys(EVENTS, whole_board)}
+    return {"hooks": dict.fromkeys(EVENTS, BOARD)}
 
 
 @pytest.fixture
-def board(whole_board):
+def board():
     """The board, empty."""
-    whole_board.clear()
-    yield whole_board
-    whole_board.clear()
+    BOARD.clear()
+    yield BOARD
+    BOARD.clear()
 
 
 @pytest.fixture
@@ -157,7 +154,7 @@ def test_a_hook_allows_a_tool(chat, board, asked, model):
 
 
 def test_a_hook_wants_somebody_to_be_asked(chat, cli, board, asked, model):
-    """ask(): new CLIs ask even about what needs no permission; old ones only where they would."""
+    """ask(): the newest asks even about what needs no permission; the old one where it would."""
     board.on("PreToolUse", lambda event: hooks.ask("I am not sure"))
     run(chat, model, "show it", bash("pwd"))
     run(chat, model, "make it unsurely", fifo("unsure"))
@@ -165,30 +162,25 @@ def test_a_hook_wants_somebody_to_be_asked(chat, cli, board, asked, model):
     assert commands == (["pwd"] if cli.is_new else []) + ["mkfifo unsure"]
 
 
-def test_a_hook_changes_the_input(chat, cli, board, asked, model):
-    """
-    update_input(): alone since 2.1, and the new one is asked about; with allow() since 2.0.
-    A CLI that would run the old input does not get to.
-    """
+def test_a_hook_changes_the_input(chat, board, asked, model):
+    """update_input(): alone, and the new one is asked about; with allow(), and nobody is asked."""
     board.on("PreToolUse", lambda event: hooks.update_input(event, command="mkfifo new"))
     run(chat, model, "make old", fifo("old"))
-    changed = not cli.is_before(2, 1)
-    assert (folder_of(chat) / "new").exists() is changed
+    assert (folder_of(chat) / "new").exists()
     assert not (folder_of(chat) / "old").exists()
-    assert [request.input["command"] for request in asked] == ["mkfifo new"] * changed
+    assert [request.input["command"] for request in asked] == ["mkfifo new"]
     board.on(
         "PreToolUse",
         lambda event: hooks.allow() | hooks.update_input(event, command="mkfifo newer"),
     )
     run(chat, model, "make older", fifo("older"))
-    changed = not cli.is_before(2)
-    assert (folder_of(chat) / "newer").exists() is changed
+    assert (folder_of(chat) / "newer").exists()
     assert not (folder_of(chat) / "older").exists()
-    assert len(asked) == (not cli.is_before(2, 1))
+    assert len(asked) == 1
 
 
 def test_a_hook_stops_before_a_tool(chat, cli, board, model):
-    """stop(): the tool does not run; new CLIs end the turn, old ones tell Claude why."""
+    """stop(): the tool does not run; the newest ends the turn, the old one tells Claude why."""
     board.on("PreToolUse", lambda event: hooks.stop("closing time"))
     turn = start(chat, model, "make it too late", fifo("late"))
     assert turn.result() == ("" if cli.is_new else "after make it too late")
@@ -218,15 +210,12 @@ def test_a_hook_adds_to_what_a_tool_returned(chat, board, asked, model):
     assert chat.ask("and after the last?", timeout=PATIENCE) == "nothing"
 
 
-def test_a_hook_hears_of_a_failure(chat, cli, board, asked, model):
-    """PostToolUseFailure, since 2.1: what went wrong; and its context reaches the model."""
+def test_a_hook_hears_of_a_failure(chat, board, asked, model):
+    """PostToolUseFailure: what went wrong; and its context reaches the model."""
     board.on("PostToolUseFailure", lambda event: hooks.add_context("it never works on Mondays"))
     answer = run(chat, model, "try it", bash("false"))
     assert result_of(answer).is_error
     assert board.of("PostToolUse") == []
-    if cli.is_before(2, 1):
-        assert board.of("PostToolUseFailure") == []
-        return
     (event,) = board.of("PostToolUseFailure")
     assert (event.tool, event.error) == ("Bash", "Exit code 1")
     assert "it never works on Mondays" in newest(model)
@@ -267,8 +256,8 @@ def test_a_hook_makes_claude_go_on(chat, board, model):
     assert chat.ask("and now?", timeout=PATIENCE) == "echo: and now?"
 
 
-def test_hooks_of_agents(chat, cli, board, model):
-    """SubagentStart since 2.1, SubagentStop: which agent; blocked once, it goes on."""
+def test_hooks_of_agents(chat, board, model):
+    """SubagentStart, SubagentStop: which agent; blocked once, it goes on."""
     board.on("SubagentStart", lambda event: hooks.add_context("the agent is in a cellar"))
     board.on(
         "SubagentStop", lambda event: None if event.stop_hook_active else hooks.block("dig deeper")
@@ -282,28 +271,20 @@ def test_hooks_of_agents(chat, cli, board, model):
     assert stops == [False, True]
     deeper = model.wait_for_request("dig deeper")
     assert "dig in the garden" in str(deeper.messages)
-    starts = board.of("SubagentStart")
-    if cli.is_before(2, 1):
-        assert starts == []
-        return
-    (begin,) = starts
+    (begin,) = board.of("SubagentStart")
     assert begin.agent_type == "general-purpose"
     assert {event.agent_id for event in board.of("SubagentStop")} == {begin.agent_id}
     assert "the agent is in a cellar" in str(model.wait_for_request("dig in the garden").messages)
 
 
 def test_a_hook_before_the_conversation_is_shortened(chat, cli, board, model):
-    """PreCompact, since 2.0: told why and how; only new CLIs let it be blocked."""
+    """PreCompact: told why and how; only the newest lets it be blocked."""
     chat.ask("something to be shortened", timeout=PATIENCE)
     board.on("PreCompact", lambda event: hooks.block("keep every word"))
     before = len([request for request in model.requests if request.kind == "compact"])
     chat.ask("/compact keep the numbers", timeout=PATIENCE)
     compacted = len([request for request in model.requests if request.kind == "compact"]) - before
-    events = board.of("PreCompact")
-    if cli.is_before(2):
-        assert events == []
-        return
-    (event,) = events
+    (event,) = board.of("PreCompact")
     assert (event.trigger, event.custom_instructions) == ("manual", "keep the numbers")
     assert compacted == (0 if cli.is_new else 1)
 
@@ -311,16 +292,10 @@ def test_a_hook_before_the_conversation_is_shortened(chat, cli, board, model):
 # Permissions and notifications.
 
 
-def test_a_hook_decides_about_a_permission(chat, cli, board, model):
-    """PermissionRequest, since 2.1: it decides and no person has to; failing, it denies."""
-    has_it = not cli.is_before(2, 1)
-    handler = chat.on_permission(lambda request: LATER if has_it else request.allow())
+def test_a_hook_decides_about_a_permission(chat, board, model):
+    """PermissionRequest: it decides and no person has to; failing, it denies."""
+    handler = chat.on_permission(lambda request: LATER)
     try:
-        if not has_it:
-            run(chat, model, "make it without", fifo("without"))
-            assert (folder_of(chat) / "without").exists()
-            assert board.of("PermissionRequest") == []
-            return
         board.on("PermissionRequest", lambda event: hooks.allow())
         run(chat, model, "make it by hook", fifo("by_hook"))
         assert (folder_of(chat) / "by_hook").exists()
@@ -339,29 +314,26 @@ def test_a_hook_decides_about_a_permission(chat, cli, board, model):
 
 
 def test_a_quick_yes_does_not_overtake_the_no_of_a_hook(chat, cli, board, model):
-    """
-    PermissionRequest: the handler has said yes while the hook was still thinking. Old CLIs
-    call no such hook, and run the tool.
-    """
-    has_it = not cli.is_before(2, 1)
+    """PermissionRequest: the handler has said yes while the hook was still thinking."""
     decided = threading.Event()
     handler = chat.on_permission(lambda request: request.allow() and decided.set())
 
     def think(event):
-        if cli.is_new:  # older ones ask the hook first, and nobody else if it refuses
+        if cli.is_new:  # the old one asks the hook first, and nobody else if it refuses
             assert decided.wait(PATIENCE)
         return hooks.block("on second thoughts, no")
 
     board.on("PermissionRequest", think)
     try:
         answer = run(chat, model, "make it too quickly", fifo("too_quick"))
-        assert ("on second thoughts" in result_of(answer).text) is has_it
-        assert (folder_of(chat) / "too_quick").exists() is not has_it
-        assert bool(board.of("PermissionRequest")) is has_it
+        assert "on second thoughts" in result_of(answer).text
+        assert not (folder_of(chat) / "too_quick").exists()
+        assert board.of("PermissionRequest")
     finally:
         chat.off(handler)
 
 
+@pytest.mark.everything
 def test_a_notification_that_somebody_is_waited_for(chat, new_cli, board, model):
     """Notification: the newest CLI tells after some seconds that a permission is pending."""
     told, requests = threading.Event(), []
@@ -415,7 +387,7 @@ def test_other_hooks_that_fail_stop_nothing(chat, board, asked, model, listen):
     assert [error.event.event for error in errors] == ["UserPromptSubmit", "PostToolUse", "Stop"]
 
 
-def test_a_hook_has_its_time(client_of, model):
+def test_a_hook_has_its_time(client_of, new_cli, model):
     """Not done within timeout=1, a hook blocks; with on_failure="continue" nothing is blocked."""
     leave, asked, late, left = threading.Event(), [], [], threading.Semaphore(0)
 
@@ -476,7 +448,7 @@ def test_a_hook_comes_too_late(chat, model):
     assert chat.ask("all well?", timeout=PATIENCE) == "echo: all well?"
 
 
-def test_hooks_on_the_asking_thread(client_of, model):
+def test_hooks_on_the_asking_thread(client_of, new_cli, model):
     """Under post="caller" hooks run where ask() is; both of an event run, each for its tools."""
     calls = []
     client = client_of(post="caller", allowed_tools=["Bash"])

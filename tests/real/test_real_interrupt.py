@@ -90,7 +90,7 @@ def test_an_interrupt_right_after_the_question(chat, model):
         assert chat.ask(f"on time {number}", timeout=60) == f"echo: on time {number}"
 
 
-def test_an_interrupt_before_the_cli_is_ready(client_of):
+def test_an_interrupt_before_the_cli_is_ready(client_of, new_cli):
     """cancel() of a first question, while the CLI still starts, withdraws it."""
     client = client_of()
     turn = client.submit("never asked")

@@ -6,7 +6,8 @@ import threading
 
 import pytest
 from executables import ROOT
-from kernels import Kernel, needed, process_is_gone, run_notebook, shown
+from kernels import Kernel, needed, run_notebook, shown
+from patience import process_is_gone
 
 from claude_sync.testing.model import text, tool_use
 
@@ -56,7 +57,7 @@ def test_the_conversation_goes_on_from_cell_to_cell(kernel, model):
     assert "cormorant" in str(request.messages)
 
 
-def test_a_permission_is_asked_in_the_cell(kernel, model, cli):
+def test_a_permission_is_asked_in_the_cell(kernel, model):
     """And what was decided happens."""
     model.when("make it").reply(tool_use("Bash", {"command": "echo x > made.txt"})).then_reply("ok")
     outputs = kernel.run("%claude make it", "n")
@@ -114,6 +115,7 @@ def test_another_model_is_asked(kernel, model):
     assert "opus" in model.wait_for_request("who are you?").body["model"]
 
 
+@pytest.mark.everything
 def test_a_kernel_that_is_restarted_in_mid_turn_leaves_no_cli(environment, model, gate, tmp_path):
     """As the button of a notebook restarts it."""
     model.when("wait for ever").reply(text("waiting for the end", gate=gate))
@@ -127,7 +129,8 @@ def test_a_kernel_that_is_restarted_in_mid_turn_leaves_no_cli(environment, model
         assert process_is_gone(pid)
 
 
-def test_the_example_runs_as_it_is(environment, model, form_cli, tmp_path):
+@pytest.mark.everything
+def test_the_example_runs_as_it_is(environment, model, tmp_path):
     """From top to bottom, by a program."""
     needed("nbclient", "nbformat")
     city = {"name": "Bologna", "people": 390_000}

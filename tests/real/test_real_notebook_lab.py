@@ -8,10 +8,12 @@ import threading
 import pytest
 from executables import ROOT
 from jupyter_lab import Lab, browser_page, chromium_path, until
-from kernels import needed, process_is_gone
+from kernels import needed
+from patience import process_is_gone
 
 from claude_sync.testing.model import text, tool_use
 
+pytestmark = pytest.mark.everything
 NUMBERS = itertools.count(1)
 # Each would tell if it ran.
 HOSTILE = (
@@ -30,7 +32,7 @@ def lab(cli, model, home, tmp_path_factory):
     """JupyterLab, whose kernels find this CLI and this model."""
     needed("jupyterlab", "playwright", "ipywidgets")
     if chromium_path() is None:
-        pytest.fail("there is no Chromium. Install it, or leave this file out.")
+        pytest.skip("needs Chromium and playwright")
     environment = {
         **model.environment(home, inherit=True),
         "CLAUDE_CODE_PATH": cli.path,
@@ -48,7 +50,7 @@ def browser(lab, tmp_path_factory):
 
 
 @pytest.fixture
-def page(new_cli, lab, browser):
+def page(lab, browser):
     """A new notebook whose first cell has loaded the magics; the others are empty."""
     name = f"notebook{next(NUMBERS)}.ipynb"
     browser.open(lab.notebook(name, "%load_ext claude_sync", "", "", ""))

@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 import claude_sync
-from claude_sync import LATER, policies
+from claude_sync import LATER
+from claude_sync.permissions import policies
 from claude_sync.testing.model import text, tool_use
-
-PATIENCE = 60
 
 QUESTIONS = {
     "questions": [
@@ -42,10 +42,9 @@ QUESTIONS = {
 
 
 @pytest.fixture(scope="module")
-def chat_options():
+def chat_options(asking):
     """A client that may do nothing without being allowed to, and that has an agent."""
-    helper = {"description": "helps", "prompt": "You help.", "tools": ["Bash"]}
-    return {"agents": {"helper": helper}}
+    return asking
 
 
 class Asked:
@@ -133,7 +132,7 @@ def told(model, words):
 # Yes and no.
 
 
-def test_allow_runs_the_tool_and_deny_does_not(chat, cli, model, deciding):
+def test_allow_runs_the_tool_and_deny_does_not(chat, model, deciding):
     """Allowed, it runs; denied, it does not, and Claude reads why."""
     asked = deciding(chat, lambda request: request.allow())
     answer = run(chat, model, "make yes", fifo("yes"))
@@ -141,7 +140,7 @@ def test_allow_runs_the_tool_and_deny_does_not(chat, cli, model, deciding):
     (request,) = asked.requests
     ((use, result),) = answer.tool_uses
     assert (request.tool, request.input["command"]) == ("Bash", "mkfifo yes")
-    assert request.tool_use_id == (None if cli.version == "1.0.128" else use.id)
+    assert request.tool_use_id == use.id
     assert request.agent_id is None
     assert not result.is_error
 
@@ -171,7 +170,7 @@ def test_nobody_decides(chat, model):
     assert not (folder_of(chat) / "unseen").exists()
     ((text, is_error),) = told(model, "make it unseen")
     assert is_error
-    assert "the answer is no" in text
+    assert "Permission denied" in text
 
 
 def test_a_handler_that_fails_denies(chat, model, deciding):
@@ -214,6 +213,18 @@ def test_a_suggested_mode_is_not_followed(chat, model, deciding):
     assert asked.tools == ["Write", "Write"]
     suggested = [suggestion["type"] for suggestion in asked.requests[0].suggestions]
     assert suggested == ["setMode"]
+
+
+def test_the_edits_of_a_session_are_accepted(client_of, model, deciding):
+    """accept_edits(): this edit and the next one run, and only the first is asked about."""
+    client = client_of()
+    asked = deciding(client, lambda request: request.can_accept_edits and request.accept_edits())
+    run(client, model, "edit one", write(client, "one.txt"))
+    run(client, model, "edit two", write(client, "two.txt"))
+    assert (folder_of(client) / "two.txt").exists()
+    assert asked.tools == ["Write"]
+    run(client, model, "and a fifo", fifo("fifo"))
+    assert asked.tools == ["Write", "Bash"]
 
 
 def test_deny_can_end_the_turn(chat, model, deciding):
@@ -268,7 +279,7 @@ def test_an_interrupt_withdraws_the_request(chat, model, deciding):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_the_cli_dies_or_is_closed_while_a_person_thinks(client_of, model, deciding):
+def test_the_cli_dies_or_is_closed_while_a_person_thinks(client_of, new_cli, model, deciding):
     """The waiter fails at once, the request is withdrawn, close() does not wait for a person."""
     client = client_of()
     asked, closed = deciding(client), threading.Event()
@@ -298,7 +309,8 @@ def test_the_cli_dies_or_is_closed_while_a_person_thinks(client_of, model, decid
     assert not (folder_of(client) / "closed").exists()
 
 
-def test_the_time_of_one_client_is_not_that_of_another(chat, client_of, model, deciding):
+@pytest.mark.everything
+def test_the_time_of_one_client_is_not_that_of_another(chat, new_cli, client_of, model, deciding):
     """permission_timeout denies what nobody answers; another client's request stays open."""
     hurried = client_of(permission_timeout=1, name="hurried")
     asked, asked_hurried = deciding(chat), deciding(hurried)
@@ -356,7 +368,7 @@ def test_one_tool_that_changes_something_after_the_other(chat, model, deciding):
 
 
 def test_requests_of_agents(chat, cli, model, deciding, listen):
-    """Two agents ask at once, with their ids where told; what they do is attributed to them."""
+    """Two agents ask at once, with their ids; what they do is attributed to them."""
     names = ("anna", "otto")
     for name in names:
         model.when(f"work of {name}").reply([text(f"{name} works"), fifo(name)]).then_reply("done")
@@ -383,10 +395,7 @@ def test_requests_of_agents(chat, cli, model, deciding, listen):
     assert not (folder_of(chat) / "anna").exists()
     assert told(model, "work of anna") == [("anna may not", True)]
     ids = {request.agent_id for request in requests.values()}
-    if cli.is_before(2, 1):
-        assert ids == {None}
-    else:
-        assert len(ids) == 2 and None not in ids
+    assert len(ids) == 2 and None not in ids
     # Every command belongs to the agent that ran it, and the agents to nobody.
     parents = {use.input["command"].split()[1]: use for use in uses if use.name == "Bash"}
     starts = {use.input["prompt"].split()[2]: use for use in uses if use.name != "Bash"}
@@ -433,6 +442,7 @@ def test_policies_decide_real_requests(chat, model, deciding):
     assert others.requests == []
 
 
+@pytest.mark.everything
 def test_a_policy_is_asked_first(client_of, new_cli, model, deciding):
     """permissions=policy decides what it decides; the rest goes to on_permission."""
     client = client_of(permissions=policies.allow_tools("Bash(touch *)"))
@@ -480,8 +490,8 @@ def test_previews_of_real_requests(chat, model, deciding):
 # Questions and plans.
 
 
-def test_questions_are_answered(chat, cli, model, deciding):
-    """One label, several, free text, and no answer: Claude reads each; old CLIs cannot ask."""
+def test_questions_are_answered(chat, model, deciding):
+    """One label, several, free text, and no answer: Claude reads each."""
     questions = deciding(chat, kind="question")
     permissions = deciding(chat)
     colour, fruit = (each["question"] for each in QUESTIONS["questions"])
@@ -490,10 +500,6 @@ def test_questions_are_answered(chat, cli, model, deciding):
         {colour: "blue", "Fruit": ["Apple", "Pear"]}
     )
     run(chat, model, "ask for labels", ask)
-    if cli.is_before(2, 1):
-        assert "No such tool" in told(model, "ask for labels")[0][0]
-        assert questions.requests == permissions.requests == []
-        return
     ((words, is_error),) = told(model, "ask for labels")
     assert not is_error
     assert f'"{colour}"="Blue"' in words

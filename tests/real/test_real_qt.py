@@ -15,6 +15,7 @@ from qt_fixtures import (  # noqa: F401
     application,
     click,
     destroy,
+    run_until,
     until,
 )
 
@@ -25,13 +26,12 @@ from claude_sync.testing.model import text, tool_use
 PATIENCE = 90
 
 
-@pytest.fixture
-def window(application, client_of, until):  # noqa: F811
-    """A window with a client in it, as a program would make one; destroyed after the test."""
+def window_of(client):
+    """A window with a client in it, as a program would make one."""
     window = QtWidgets.QMainWindow()
     window.view = QtWidgets.QPlainTextEdit(window)
     window.errors, window.results = [], []
-    window.chat = qt.QtClient(window, client=client_of())
+    window.chat = qt.QtClient(window, client=client)
     window.chat.text.connect(window.view.insertPlainText)
     window.chat.error.connect(window.errors.append)
     window.chat.result.connect(window.results.append)
@@ -39,10 +39,38 @@ def window(application, client_of, until):  # noqa: F811
     window.chat.question.connect(qt.QuestionDialog.handler(window))
     window.client = window.chat.client
     window.show()
+    return window
+
+
+@pytest.fixture
+def own_window(application, client_of, until):  # noqa: F811
+    """A window of the test's own, which may do to it whatever it likes."""
+    client = client_of()
+    window = window_of(client)
     yield window
-    client = window.client
     destroy(window)
     until(lambda: client.state == "closed", PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def shared_window(application, new_client, cli, model, home, tmp_path_factory):  # noqa: F811
+    """A window for all other tests."""
+    folder, environment = tmp_path_factory.mktemp("cwd"), model.environment(home)
+    client = new_client(cli=cli.path, cwd=folder, env=environment, start_timeout=PATIENCE)
+    window = window_of(client)
+    yield window
+    destroy(window)
+    run_until(lambda: client.state == "closed", PATIENCE)
+
+
+@pytest.fixture
+def window(shared_window, until):  # noqa: F811
+    """A window in which nothing has been shown."""
+    shared_window.view.clear()
+    shared_window.errors.clear()
+    shared_window.results.clear()
+    yield shared_window
+    until(lambda: shared_window.client.state == "idle", PATIENCE)
 
 
 def dialog_of(window, until):  # noqa: F811
@@ -72,7 +100,7 @@ def test_a_conversation_in_a_window(window, model, until, tmp_path):  # noqa: F8
         [text("I will write it."), tool_use("Write", {"file_path": str(file), "content": "hi\n"})]
     ).then_reply("It is written.")
     threads = set()
-    window.client.on_message(lambda message: threads.add(threading.current_thread()))
+    handler = window.client.on_message(lambda _: threads.add(threading.current_thread()))
     window.chat.ask("greet the window")
     dialog = dialog_of(window, until)
     assert dialog.windowTitle() == "Claude wants to create a file"
@@ -80,6 +108,7 @@ def test_a_conversation_in_a_window(window, model, until, tmp_path):  # noqa: F8
     assert not file.exists()
     click(dialog.allow_button)
     until(lambda: window.results, PATIENCE)
+    window.client.off(handler)
     assert file.read_text() == "hi\n"
     assert window.view.toPlainText() == "I will write it.It is written."
     assert threads == {threading.current_thread()}
@@ -102,7 +131,7 @@ def test_a_dialog_denies_with_a_reason(window, model, until, tmp_path):  # noqa:
     assert window.view.toPlainText() == "Then not."
 
 
-def test_stop_stops_while_a_dialog_is_open(window, model, until, tmp_path):  # noqa: F811
+def test_stop_stops_while_a_dialog_is_open(window, model, until):  # noqa: F811
     """The CLI withdraws the request: the dialog closes by itself, and the talk goes on."""
     model.when("ask and be stopped").reply([tool_use("Write", {"file_path": "x", "content": "x"})])
     model.when("after the stop").reply("Still here.")
@@ -127,8 +156,9 @@ def test_stop_stops_text(window, model, until):  # noqa: F811
     assert "ten" not in window.view.toPlainText()
 
 
-def test_a_window_that_is_closed_ends_the_cli(window, model, until):  # noqa: F811
+def test_a_window_that_is_closed_ends_the_cli(own_window, model, until):  # noqa: F811
     """In the middle of a turn: the process is gone, and nobody waits for it."""
+    window = own_window
     model.when("talk until the end").reply(text("one, two ... ten", gate=threading.Event()))
     window.chat.ask("talk until the end")
     until(lambda: "one" in window.view.toPlainText(), PATIENCE)
@@ -138,8 +168,10 @@ def test_a_window_that_is_closed_ends_the_cli(window, model, until):  # noqa: F8
     until(lambda: client.state == "closed" and is_gone(pid), PATIENCE)
 
 
-def test_the_cli_dies_while_a_dialog_is_open(window, model, until):  # noqa: F811
+@pytest.mark.everything
+def test_the_cli_dies_while_a_dialog_is_open(own_window, model, until):  # noqa: F811
     """The dialog closes, the question fails, and the next one starts another CLI."""
+    window = own_window
     model.when("ask and die").reply([tool_use("Write", {"file_path": "x", "content": "x"})])
     model.when("after the death").reply("Reborn.")
     window.chat.ask("ask and die")

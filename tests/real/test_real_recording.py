@@ -12,7 +12,7 @@ import time
 import pytest
 
 import claude_sync
-from claude_sync.runtime.process import ProcessTransport
+from claude_sync.engine.launch.process import ProcessTransport
 from claude_sync.testing.model import text, tool_use
 
 # None of these is, or was, a key.
@@ -154,6 +154,7 @@ KEY_FILE = f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY}\n-----END RSA PRIVA
 PHRASE = "correct horse of staple7"
 
 
+@pytest.mark.everything
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
 def test_secrets_that_do_not_look_like_any(client_of, model, tmp_path):
     """A key with line numbers, a coloured one, and what comes in many pieces."""
@@ -187,6 +188,7 @@ def test_secrets_that_do_not_look_like_any(client_of, model, tmp_path):
     assert "and more." in joined(out)
 
 
+@pytest.mark.everything
 def test_a_recording_of_a_restart(client_of, new_cli, tmp_path):
     """Both lives are in it; the second knows the version of the CLI."""
     path = tmp_path / "wire.jsonl"

@@ -8,7 +8,8 @@ import threading
 import pytest
 
 import claude_sync
-from claude_sync import CliExited, policies
+from claude_sync import CliExited
+from claude_sync.permissions import policies
 from claude_sync.testing import Recording, ReplayDifference
 from claude_sync.testing.model import text, tool_use
 
@@ -119,6 +120,7 @@ def test_a_session_plays_back_the_same(rules, client_of, tmp_path):
         recording.assert_done()
 
 
+@pytest.mark.everything
 def test_a_crash_plays_back_as_one(client_of, model, tmp_path):
     """Killed in mid-turn and started again: two lives, played one after the other."""
     path = tmp_path / "wire.jsonl"
@@ -147,7 +149,8 @@ def test_a_crash_plays_back_as_one(client_of, model, tmp_path):
     recording.assert_done()
 
 
-def test_a_session_of_typed_answers_plays_back(client_of, model, form_cli, tmp_path):
+@pytest.mark.everything
+def test_a_session_of_typed_answers_plays_back(client_of, model, tmp_path):
     """The client ends one process for the next on purpose, then as now."""
     path = tmp_path / "wire.jsonl"
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

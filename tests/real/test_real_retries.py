@@ -28,7 +28,7 @@ def recovering(client_of, model, home):
     return client
 
 
-@pytest.mark.parametrize("status", [529, 429])
+@pytest.mark.parametrize("status", [529, pytest.param(429, marks=pytest.mark.everything)])
 def test_a_busy_service_is_asked_again(recovering, model, status):
     """One ask(), two turns, one answer; both turns are paid for, and nothing is said twice."""
     words = f"be busy with {status}"
@@ -55,6 +55,7 @@ def test_what_used_a_tool_is_not_asked_again(recovering, model, cli, tmp_path):
     assert len(recovering.results) == 1
 
 
+@pytest.mark.everything
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_crash_is_met_by_the_same_question(client_of, model):
     """The CLI is killed in mid-turn; ask() returns the answer of the second one."""

@@ -61,13 +61,19 @@ def give(data):
     return tool_use("StructuredOutput", data)
 
 
-@pytest.fixture
-def typed(client_of):
+@pytest.fixture(scope="module")
+def chat_options():
     """A client of places."""
-    return client_of(returns=Place)
+    return {"returns": Place}
 
 
-def test_a_dataclass(typed, form_cli, model):
+@pytest.fixture
+def typed(chat):
+    """The client of places."""
+    return chat
+
+
+def test_a_dataclass(typed, model):
     """Nested, with an enumeration, a date, a literal and a default."""
     model.when("where is Rye").reply(give(PLACE)).then_reply("there")
     answer = typed.ask("where is Rye", timeout=90)
@@ -79,7 +85,8 @@ def test_a_dataclass(typed, form_cli, model):
     assert typed.ask("where is Rye", timeout=60).data == RYE
 
 
-def test_a_list(client_of, form_cli, model):
+@pytest.mark.everything
+def test_a_list(client_of, new_cli, model):
     """A list of rows is asked for as an object that holds it."""
     rows = [{"item": "tea", "price": 2.5}, {"item": "milk", "price": 1}]
     model.when("the bill").reply(give({"items": rows})).then_reply("there")
@@ -87,65 +94,64 @@ def test_a_list(client_of, form_cli, model):
     assert client.ask("the bill", timeout=90).data == rows
 
 
-def test_a_json_schema(client_of, form_cli, model):
-    """A dict is a JSON Schema, and data is what came."""
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-    model.when("how many").reply(give({"n": 3})).then_reply("there")
-    client = client_of(returns=schema)
-    assert client.ask("how many", timeout=90).data == {"n": 3}
-
-
-def test_what_the_schema_cannot_say_is_told_to_the_model(typed, form_cli, model):
+def test_what_the_schema_cannot_say_is_told_to_the_model(typed, model):
     """A date that does not exist passes the CLI; the model is told, and mends it."""
     wrong = {**PLACE, "mayor": {"name": "Ada", "since": "2024-02-31"}}
     model.when("who is the mayor").reply(give(wrong)).then_reply("there")
     model.when("required form").reply(give(PLACE)).then_reply("there")
+    before = typed.cost_usd
     answer = typed.ask("who is the mayor", timeout=90)
     assert answer.data == RYE
-    assert answer.cost_usd == pytest.approx(typed.cost_usd)
+    assert answer.cost_usd == pytest.approx(typed.cost_usd - before)
     told = model.wait_for_request("required form").text
     assert "mayor.since" in told and "2024-02-31" in told
 
 
-def test_an_answer_that_stays_wrong(typed, form_cli, model):
+def test_an_answer_that_stays_wrong(typed, model):
     """ReturnsError after one more try, with what was wrong."""
     wrong = {**PLACE, "mayor": {"name": "Ada", "since": "2024-02-30"}}
     model.when("who rules").reply(give(wrong)).then_reply("there")
     model.when("2024-02-30").reply(give(wrong)).then_reply("there")
+    before = typed.cost_usd
     with pytest.raises(claude_sync.ReturnsError) as caught:
         typed.ask("who rules", timeout=90)
     assert "mayor.since" in caught.value.problems[0]
     assert caught.value.result.structured_output == wrong
-    assert caught.value.answer.cost_usd == pytest.approx(typed.cost_usd)
+    assert caught.value.answer.cost_usd == pytest.approx(typed.cost_usd - before)
     # The session goes on.
     model.when("once more").reply(give(PLACE)).then_reply("there")
     assert typed.ask("once more", timeout=60).data == RYE
 
 
-def test_a_model_that_never_gives_data(client_of, form_cli, model):
+def test_a_model_that_never_gives_data(typed, model):
     """The CLI that would ask for ever is stopped; the error says what came."""
     model.when("refuse to fill it in").reply("I would rather not.")
     model.when("StructuredOutput tool").reply("No.")
-    client = client_of(returns=Place, returns_retries=1)
     with pytest.raises(claude_sync.ReturnsError, match="plain text"):
-        client.ask("refuse to fill it in", timeout=100)
+        typed.ask("refuse to fill it in", timeout=100)
     model.when("then do now").reply(give(PLACE)).then_reply("there")
-    assert client.ask("then do now", timeout=60).data == RYE
+    assert typed.ask("then do now", timeout=60).data == RYE
 
 
-def test_a_form_for_one_question(client_of, form_cli, model):
+def test_a_form_for_one_question(client_of, model):
     """The same conversation before, in and after; costs are counted once."""
     client = client_of(model="opus")
-    client.ask("remember the colour green", timeout=90)
+    answers = [client.ask("remember the colour green", timeout=90)]
     session, pid = client.session_id, client.pid
     model.when("fill it in now").reply(give(PLACE)).then_reply("there")
-    assert client.ask("fill it in now", returns=Place, timeout=90).data == RYE
+    answers.append(client.ask("fill it in now", returns=Place, timeout=90))
     typed_pid = client.pid
-    assert client.ask("fill it in now", returns=Place, timeout=90).data == RYE
+    answers.append(client.ask("fill it in now", returns=Place, timeout=90))
+    assert [answer.data for answer in answers[1:]] == [RYE, RYE]
     assert client.pid == typed_pid != pid
-    assert client.ask("plain again", timeout=90) == "echo: plain again"
+    answers.append(client.ask("plain again", timeout=90))
+    assert answers[-1] == "echo: plain again"
     assert client.pid != typed_pid
     assert client.session_id == session
+    assert all(answer.cost_usd > 0 for answer in answers)
+    assert client.cost_usd == pytest.approx(sum(answer.cost_usd for answer in answers))
+    # One call of the model costs the same before and after: nothing was counted twice.
+    assert answers[-1].cost_usd == pytest.approx(answers[0].cost_usd)
     seen = model.wait_for_request("plain again")
     assert "remember the colour green" in str(seen.messages)
     assert "fill it in now" in str(seen.messages)
@@ -160,39 +166,3 @@ def test_the_first_question_needs_no_restart(client_of, new_cli, model):
         pid = client.pid
         assert client.ask("at once", returns=Place, timeout=90).data == RYE
         assert client.pid == pid
-
-
-def test_costs_of_restarts_are_counted_once(client_of, form_cli, model):
-    """Three processes of one conversation: the sum of the answers is the client's."""
-    client = client_of()
-    model.when("priced").reply(give(PLACE)).then_reply("there")
-    answers = [
-        client.ask("one", timeout=90),
-        client.ask("priced", returns=Place, timeout=90),
-        client.ask("three", timeout=90),
-    ]
-    assert all(answer.cost_usd > 0 for answer in answers)
-    assert client.cost_usd == pytest.approx(sum(answer.cost_usd for answer in answers))
-    # One call of the model costs the same before and after: nothing was counted twice.
-    assert answers[2].cost_usd == pytest.approx(answers[0].cost_usd)
-
-
-def test_a_cli_without_forms(client_of, formless_cli):
-    """UnsupportedByCli, which names the version, for one question and for a client."""
-    client = client_of()
-    client.ask("hello", timeout=90)
-    with pytest.raises(claude_sync.UnsupportedByCli, match="returns=") as caught:
-        client.ask("typed", returns=Place, timeout=90)
-    assert caught.value.cli_version == formless_cli.version
-    assert client.ask("hello again", timeout=90) == "echo: hello again"
-    other = client_of(returns=Place)
-    with pytest.raises(claude_sync.UnsupportedByCli, match=formless_cli.version):
-        other.ask("typed", timeout=90)
-
-
-def test_a_schema_with_words_of_its_own(client_of, form_cli, model):
-    """CLIs refuse keywords they do not know, some without a word; they are left out."""
-    schema = {"type": "object", "properties": {"n": {"type": "integer", "x-colour": "red"}}}
-    model.when("how many of them").reply(give({"n": 4})).then_reply("there")
-    client = client_of(returns=schema)
-    assert client.ask("how many of them", timeout=90).data == {"n": 4}

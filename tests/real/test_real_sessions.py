@@ -105,7 +105,7 @@ def test_a_conversation_is_listed_and_read(client_of, model, config, tmp_path):
 
 
 def test_a_conversation_belongs_to_its_folder(client_of, cli, config, tmp_path):
-    """Found by a link, and by a name far from ASCII; older CLIs resume it nowhere else."""
+    """Found by a link, and by a name far from ASCII; the old CLI resumes it nowhere else."""
     real = tmp_path / "ünï cödé_日本.\U0001f600"
     real.mkdir()
     (tmp_path / "link").symlink_to(real)
@@ -127,7 +127,7 @@ def test_a_conversation_belongs_to_its_folder(client_of, cli, config, tmp_path):
 
 
 def test_a_long_name_of_a_folder_is_found(client_of, new_cli, config, tmp_path):
-    """Only the newest CLIs can save a conversation in a folder of such a name."""
+    """The newest CLI can save a conversation in a folder of such a name."""
     folder = tmp_path / ("x" * 120) / ("é" * 100)
     folder.mkdir(parents=True)
     session, _ = held(client_of, "far down", cwd=folder)
@@ -161,7 +161,9 @@ def test_a_title_is_one_for_the_cli_too(client_of, cli, model, config, tmp_path)
         assert info.title == "About pears"
 
 
-def test_a_deleted_conversation_is_gone_until_it_is_restored(client_of, model, config, tmp_path):
+def test_a_deleted_conversation_is_gone_until_it_is_restored(
+    client_of, new_cli, model, config, tmp_path
+):
     """The CLI does not find it any more; brought back, it goes on."""
     session, _ = held(client_of, "the word is fig")
     belongs = [path for path in config.rglob("*") if session in path.name]
@@ -179,7 +181,8 @@ def test_a_deleted_conversation_is_gone_until_it_is_restored(client_of, model, c
     assert "the word is fig" in str(model.wait_for_request("which word was it?").messages)
 
 
-def test_the_last_one_is_the_first_in_the_list(client_of, config, tmp_path):
+@pytest.mark.everything
+def test_the_last_one_is_the_first_in_the_list(client_of, new_cli, config, tmp_path):
     """continue_conversation= takes the conversation that list_sessions() has first."""
     older, _ = held(client_of, "an older one")
     newer, _ = held(client_of, "a newer one")
@@ -192,24 +195,21 @@ def test_the_last_one_is_the_first_in_the_list(client_of, config, tmp_path):
     assert session == newer
 
 
-def test_where_nothing_was_asked_is_not_listed(client_of, cli, config, tmp_path):
+@pytest.mark.everything
+def test_where_nothing_was_asked_is_not_listed(client_of, new_cli, config, tmp_path):
     """Commands of the CLI itself, such as /clear begins with; one that asks something is listed."""
     (tmp_path / ".claude" / "commands").mkdir(parents=True)
     (tmp_path / ".claude" / "commands" / "mine.md").write_text("Say it: $ARGUMENTS")
     asked, answers = held(client_of, "/mine please")
     assert answers == ["echo: Say it: please"]
     cost, _ = held(client_of, "/cost", "/context")
-    empty = [cost]
-    if cli.is_new:
-        client = client_of()
-        client.ask("this is asked", timeout=90)
-        listed = [client.session_id, asked]
-        client.rename("a title")
-        client.ask("/clear", timeout=90)
-        empty.insert(0, client.session_id)
-        client.close()
-    else:
-        listed = [asked]
+    client = client_of()
+    client.ask("this is asked", timeout=90)
+    listed = [client.session_id, asked]
+    client.rename("a title")
+    client.ask("/clear", timeout=90)
+    empty = [client.session_id, cost]
+    client.close()
     found = sessions.list_sessions(tmp_path, config_dir=config)
     assert [info.session_id for info in found] == listed
     found = sessions.list_sessions(tmp_path, everything=True, config_dir=config)
@@ -222,13 +222,11 @@ def test_where_nothing_was_asked_is_not_listed(client_of, cli, config, tmp_path)
     assert (info.session_id, info.first_prompt) == (session, "now something is asked")
 
 
-def test_going_on_from_an_earlier_message(client_of, cli, model, config):
+def test_going_on_from_an_earlier_message(client_of, model, config):
     """resume_at= leaves out what came after it, for the model and in what is read back."""
     session, answers = held(client_of, "alpha one", "beta two")
     first = [m for m in answers[0].messages if isinstance(m, Assistant)][-1]
-    # Older CLIs name a reply by its id, newer ones a message by its own.
-    place = first.message_id if cli.is_before(2, 1) else first.uuid
-    client = client_of(resume=session, resume_at=place)
+    client = client_of(resume=session, resume_at=first.uuid)
     assert client.ask("gamma three", timeout=90) == "echo: gamma three"
     resumed = client.session_id
     client.close()
@@ -240,7 +238,7 @@ def test_going_on_from_an_earlier_message(client_of, cli, model, config):
     everything = sessions.read_session(session, everything=True, config_dir=config)
     assert "beta two" in prompts(everything)
     # A copy from there has an id of its own.
-    fork, _ = held(client_of, "delta four", resume=session, resume_at=place, fork_session=True)
+    fork, _ = held(client_of, "delta four", resume=session, resume_at=first.uuid, fork_session=True)
     assert fork not in (None, session)
     seen = str(model.wait_for_request("delta four").messages)
     assert "alpha one" in seen and "beta two" not in seen and "gamma three" not in seen
@@ -248,6 +246,7 @@ def test_going_on_from_an_earlier_message(client_of, cli, model, config):
     assert prompts(copied) == ["alpha one", "delta four"]
 
 
+@pytest.mark.everything
 def test_a_turn_can_be_dropped(client_of, new_cli, model, config):
     """resume_drops_turn= says which turn may be left out; another one is refused."""
     session, _ = held(client_of, "alpha 1", "beta 2", "gamma 3")
@@ -270,16 +269,16 @@ def test_a_turn_can_be_dropped(client_of, new_cli, model, config):
     ]
 
 
-def test_an_id_of_our_own(client_of, cli, config):
-    """session_id= names a new conversation, once; and a copy, where the CLI can."""
+@pytest.mark.everything
+def test_an_id_of_our_own(client_of, new_cli, config):
+    """session_id= names a new conversation, once; and a copy."""
     own, copy = str(uuid.uuid4()), str(uuid.uuid4())
     session, _ = held(client_of, "mine by name", session_id=own)
     assert session == own
     with pytest.raises(CliDidNotStart, match="already in use"):
         client_of(session_id=own).start()
-    if not cli.is_before(2, 1):
-        session, _ = held(client_of, "in it", resume=own, fork_session=True, session_id=copy)
-        assert session == copy
-        copied = sessions.read_session(copy, config_dir=config)
-        assert prompts(copied) == ["mine by name", "in it"]
+    session, _ = held(client_of, "in it", resume=own, fork_session=True, session_id=copy)
+    assert session == copy
+    copied = sessions.read_session(copy, config_dir=config)
+    assert prompts(copied) == ["mine by name", "in it"]
     assert prompts(sessions.read_session(own, config_dir=config)) == ["mine by name"]

@@ -17,7 +17,7 @@ def test_a_steer_joins_a_turn_in_a_tool_round(chat, model, tmp_path):
     model.when("use the tool").reply(tool_use("Bash", {"command": command})).then_reply(
         lambda request: "left" if "turn left" in str(request.messages) else "straight on"
     )
-    # Old CLIs send it to the model as a message, new ones as a reminder.
+    # The old CLI sends it to the model as a message, the newest as a reminder.
     model.when("turn left").reply("left")
     used = threading.Event()
 
@@ -94,14 +94,15 @@ def test_context_is_seen_and_not_answered(chat, new_cli, model):
     assert chat.ask("last", timeout=60) == "echo: last"
 
 
-def test_context_is_refused_for_old_clis(chat, old_cli, model):
-    """They would answer it as a question; the error tells to update."""
+def test_context_is_refused_for_the_old_cli(chat, old_cli, model):
+    """It would answer it as a question; the error tells to update."""
     with pytest.raises(claude_sync.UnsupportedByCli, match="Update"):
         chat.add_context("the sky is green")
     assert chat.ask("a question", timeout=60) == "echo: a question"
     assert "sky" not in str(model.wait_for_request("a question").messages)
 
 
+@pytest.mark.everything
 def test_context_may_come_first(client_of, new_cli, model):
     """add_context() starts the CLI like any question."""
     client = client_of()

@@ -16,9 +16,14 @@ def test_streamed_text_comes_once_and_in_pieces(chat, model, listen):
     model.when("stream it").reply(text(words, pieces=6, gate=gate))
     pieces = listen(chat, "text")
     first = threading.Event()
-    chat.on_text(lambda piece: first.set())
+
+    def heard(piece):
+        first.set()
+
+    chat.on_text(heard)
     turn = chat.submit("stream it", timeout=60)
     assert first.wait(60), "nothing arrived before the reply was complete"
+    chat.off(heard)
     assert not turn.done()
     assert turn.text and words.startswith(turn.text) and turn.text != words
     gate.set()
@@ -95,7 +100,7 @@ def test_two_tools_at_once_are_told_once_each(chat, model, listen):
     uses, results = listen(chat, "tool_use"), listen(chat, "tool_result")
     answer = chat.ask("two tools", timeout=60)
     assert [use.input["command"] for use in uses] == ["echo alpha", "echo beta"]
-    # By id alone: run at once, these shells of an old CLI may lose each other's output.
+    # By id alone: run at once, these shells of the old CLI may lose each other's output.
     assert sorted(result.tool_use_id for result in results) == sorted(use.id for use in uses)
     assert [use.id for use, _ in answer.tool_uses] == [use.id for use in uses]
     assert all(use.id == result.tool_use_id for use, result in answer.tool_uses)
@@ -128,14 +133,15 @@ def test_messages_and_systems_are_heard(chat, listen):
     assert [result.result for result in results] == ["echo: who hears"]
 
 
-def test_text_of_the_cli_itself_is_heard_once(chat, model, listen):
-    """The text of an API error was never streamed; on_text gets it all the same, once."""
+def test_the_text_of_a_failure_is_not_claudes(chat, model, listen):
+    """It is in the answer and in on_message; on_text hears what Claude writes."""
     model.when("fail please").reply(failure(400, "the words of the failure"))
-    pieces = listen(chat, "text")
+    pieces, messages = listen(chat, "text"), listen(chat, "message")
     answer = chat.ask("fail please", timeout=60, raise_on_error=False)
     assert answer.is_error
     assert "the words of the failure" in answer
-    assert "".join(pieces) == answer
+    assert pieces == []
+    assert any("the words of the failure" in str(message.raw) for message in messages)
 
 
 def test_text_that_is_not_streamed_comes_once(client_of, model, listen):
@@ -180,7 +186,7 @@ def test_text_of_a_subagent_is_kept_apart(chat, model, listen, cli):
     assert uses[0].name in ("Task", "Agent")
     assert [use.input.get("command") for use in uses[1:]] == ["echo 7"]
     assert uses[1].parent_tool_use_id == uses[0].id
-    # What old CLIs tell is the call that began the agent, not its kind.
+    # What the old CLI tells is the call that began the agent, not its kind.
     assert uses[1].agent == ("general-purpose" if cli.is_new else None)
 
 

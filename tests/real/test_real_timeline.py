@@ -8,19 +8,19 @@ import time
 from xml.etree import ElementTree
 
 import pytest
+from patience import PATIENCE
 
 import claude_sync
 from claude_sync.testing.model import text, tool_use
 
-PATIENCE = 60
 # What the model, a command and a person take, at least, so that there is something to see.
 THOUGHT, WORK, DECISION = 0.3, 0.4, 0.5
 
 
 @pytest.fixture(scope="module")
-def chat_options():
+def chat_options(asking):
     """A client that asks before it runs a command."""
-    return {"allowed_tools": ["Task", "Agent"]}
+    return asking
 
 
 @pytest.fixture

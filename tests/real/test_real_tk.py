@@ -6,10 +6,12 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from executables import ROOT
 from tk_events import click, press, write
+from window_fixtures import KEPT
 
 import claude_sync
 from claude_sync.testing.model import text, tool_use
@@ -31,7 +33,7 @@ QUESTION = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def gui(tkinter):
     """The module."""
     from claude_sync.gui import tk
@@ -42,9 +44,9 @@ def gui(tkinter):
 class Window:
     """A client in a window with dialogs, and what a person sees and does there."""
 
-    def __init__(self, gui, client, model, root, until):
+    def __init__(self, gui, client, model, root):
         self.client, self.model, self.root = client, model, root
-        self._until = until
+        self.folder = Path(client._options.cwd)
         self.pieces, self.dialogs = [], []
         dialogs = self.dialogs
 
@@ -70,7 +72,7 @@ class Window:
 
     def until(self, condition):
         """Run the window's loop."""
-        self._until(self.root, condition, PATIENCE)
+        self.run(self.root, condition, PATIENCE)
 
     def begin(self, words, *uses):
         """Ask something to which Claude answers by using tools."""
@@ -97,11 +99,38 @@ class Window:
 
 
 @pytest.fixture
-def window(gui, client_of, model, root, until):
-    """See :class:`Window`."""
+def own_window(gui, client_of, model, root, until):
+    """A :class:`Window` of the test's own, which may do to it whatever it likes."""
     client = client_of()
-    yield Window(gui, client, model, root, until)
+    window = Window(gui, client, model, root)
+    window.run = until
+    yield window
     client.close()
+
+
+@pytest.fixture(scope="module")
+def shared_window(gui, tkinter, new_client, cli, model, home, tmp_path_factory):
+    """A :class:`Window` for all other tests."""
+    root = tkinter.Tk()
+    KEPT.append(root.tk)
+    root.errors = []
+    root.report_callback_exception = lambda kind, error, trace: root.errors.append(error)
+    folder, environment = tmp_path_factory.mktemp("cwd"), model.environment(home)
+    client = new_client(cli=cli.path, cwd=folder, env=environment, start_timeout=PATIENCE)
+    yield Window(gui, client, model, root)
+    client.close()
+    root.destroy()
+    assert root.errors == []
+
+
+@pytest.fixture
+def window(shared_window, until):
+    """A :class:`Window` in which nothing has been shown."""
+    shared_window.pieces.clear()
+    shared_window.dialogs.clear()
+    shared_window.run = until
+    yield shared_window
+    shared_window.until(lambda: shared_window.client.state == "idle")
 
 
 def test_text_streams_while_the_window_lives(window, model):
@@ -126,9 +155,9 @@ def test_text_streams_while_the_window_lives(window, model):
         window.client.ask("freeze")
 
 
-def test_a_diff_is_shown_and_allowed(window, tmp_path):
+def test_a_diff_is_shown_and_allowed(window):
     """The file changes when the button is pressed, and not before."""
-    file = tmp_path / "notes.txt"
+    file = window.folder / "notes.txt"
     use = tool_use("Write", {"file_path": str(file), "content": "one\ntwo\n"})
     turn = window.begin("write the notes", use)
     dialog = window.shown()
@@ -140,7 +169,7 @@ def test_a_diff_is_shown_and_allowed(window, tmp_path):
     assert not dialog.is_open
 
 
-def test_a_no_with_a_reason_is_read_by_claude(window, tmp_path):
+def test_a_no_with_a_reason_is_read_by_claude(window):
     """And the tool does not run."""
     turn = window.begin("make a pipe", tool_use("Bash", {"command": "mkfifo pipe"}))
     dialog = window.shown()
@@ -148,10 +177,10 @@ def test_a_no_with_a_reason_is_read_by_claude(window, tmp_path):
     press(dialog.reason, "Return")
     assert window.answer_of(turn) == "after make a pipe"
     assert window.told("make a pipe") == [("use a file", True)]
-    assert not (tmp_path / "pipe").exists()
+    assert not (window.folder / "pipe").exists()
 
 
-def test_always_asks_once(window, tmp_path):
+def test_always_asks_once(window):
     """What the dialog says is what the CLI then does."""
     use = tool_use("Bash", {"command": "mkfifo again", "description": "make something"})
     turn = window.begin("first time", use)
@@ -159,9 +188,9 @@ def test_always_asks_once(window, tmp_path):
     assert dialog.form.always.endswith(", in this session")
     click(dialog.always)
     window.answer_of(turn)
-    (tmp_path / "again").unlink()
+    (window.folder / "again").unlink()
     window.answer_of(window.begin("second time", use))
-    assert (tmp_path / "again").exists()
+    assert (window.folder / "again").exists()
     assert len(window.dialogs) == 1
 
 
@@ -182,7 +211,7 @@ def test_two_requests_come_one_after_the_other(window, tmp_path_factory):
     assert "the first secret" not in told
 
 
-def test_stop_stops_and_takes_the_dialog_with_it(window, tkinter, tmp_path):
+def test_stop_stops_and_takes_the_dialog_with_it(window, tkinter):
     """While the person thinks; the next question is answered."""
     turn = window.begin("make and think", tool_use("Bash", {"command": "mkfifo thought"}))
     button = tkinter.Button(window.root, text="Stop", command=turn.cancel)
@@ -194,11 +223,12 @@ def test_stop_stops_and_takes_the_dialog_with_it(window, tkinter, tmp_path):
         turn.result()
     window.until(lambda: not dialog.is_open)
     assert window.answer_of(window.begin("and now?")) == "echo: and now?"
-    assert not (tmp_path / "thought").exists()
+    assert not (window.folder / "thought").exists()
 
 
-def test_the_end_of_the_window_ends_the_cli(window, tmp_path):
+def test_the_end_of_the_window_ends_the_cli(own_window):
     """In mid-turn, with a dialog open: nothing runs, nothing is left."""
+    window = own_window
     turn = window.begin("make and close", tool_use("Bash", {"command": "mkfifo closed"}))
     dialog = window.shown()
     pid = window.client.pid
@@ -209,12 +239,13 @@ def test_the_end_of_the_window_ends_the_cli(window, tmp_path):
     assert not dialog.is_open
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    assert not (tmp_path / "closed").exists()
+    assert not (window.folder / "closed").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_a_dialog_goes_when_the_cli_dies(window, tmp_path):
+def test_a_dialog_goes_when_the_cli_dies(own_window):
     """And the conversation can go on."""
+    window = own_window
     window.answer_of(window.begin("a beginning"))
     turn = window.begin("make and die", tool_use("Bash", {"command": "mkfifo dead"}))
     dialog = window.shown()
@@ -223,10 +254,10 @@ def test_a_dialog_goes_when_the_cli_dies(window, tmp_path):
     assert isinstance(turn.exception(), claude_sync.CliExited)
     window.until(lambda: not dialog.is_open)
     assert window.answer_of(window.begin("and now?")).endswith("and now?")
-    assert not (tmp_path / "dead").exists()
+    assert not (window.folder / "dead").exists()
 
 
-def test_a_question_is_answered_in_its_window(new_cli, window):
+def test_a_question_is_answered_in_its_window(window):
     """Claude reads the words that the person wrote."""
     turn = window.begin("ask about the door", tool_use("AskUserQuestion", QUESTION))
     dialog = window.shown()
@@ -238,11 +269,13 @@ def test_a_question_is_answered_in_its_window(new_cli, window):
     assert not is_error
 
 
-def test_the_picture_of_the_example_can_be_made(new_cli, tkinter, monkeypatch):
+@pytest.mark.everything
+def test_the_picture_of_the_example_can_be_made(new_cli, tkinter, monkeypatch, tmp_path):
     """The script still finds its way through the example, with the newest CLI."""
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "screenshots"))
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     monkeypatch.setenv("CLAUDE_CODE_PATH", new_cli.path)
+    monkeypatch.setenv("CLAUDE_CODE_TMPDIR", str(tmp_path))
     import make
 
     image, windows = make.tk_chat()

@@ -15,13 +15,13 @@ import time
 from typing import Any, List, Literal, Optional
 
 import pytest
+from patience import PATIENCE
 
 import claude_sync
 from claude_sync import Image, ToolContext, ToolError, UsageError
 from claude_sync.testing.model import tool_use
 
 PREFIX = "mcp__claude_sync__"
-PATIENCE = 60.0
 LONG = 200_000
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d494441"
@@ -48,6 +48,10 @@ class Toolbox:
     """The tools of these tests, with what they noted."""
 
     def __init__(self):
+        self.clear()
+
+    def clear(self):
+        """Forget what earlier tests noted."""
         self.calls: List[Any] = []
         self.contexts: List[ToolContext] = []
         self.started = threading.Event()
@@ -152,16 +156,21 @@ class Toolbox:
         return [getattr(self, name) for name in names]
 
 
-@pytest.fixture(scope="module")
-def box(cli, route):
-    """The toolbox behind ``chat``."""
-    return Toolbox()
+# The toolbox behind ``chat``.
+BOX = Toolbox()
 
 
 @pytest.fixture(scope="module")
-def chat_options(box):
+def chat_options():
     """``chat`` has all tools, and nobody who gives permission."""
-    return {"tools": box.all()}
+    return {"tools": BOX.all()}
+
+
+@pytest.fixture(autouse=True)
+def box():
+    """The toolbox behind ``chat``, as if it were new."""
+    BOX.clear()
+    return BOX
 
 
 @pytest.fixture
@@ -299,18 +308,18 @@ def test_no_result_is_told_as_such(chat, model):
     assert Used(model, chat, "give me nothing", ("give", {"what": "nothing"})).text == "Done."
 
 
-def test_a_very_long_result(chat, cli, model):
-    """Claude never gets all of it: an error before 2.1, a file that it can read since."""
+def test_a_very_long_result(chat, model):
+    """Claude never gets all of it, but a file that it can read."""
     used = Used(model, chat, "talk too much", ("talk", {}))
     (result,) = used.results
     assert len(result.text) < LONG / 10
     assert "exceeds maximum allowed tokens" in result.text
-    assert result.is_error is cli.is_before(2, 1)
-    assert ("saved to" in result.text) is not cli.is_before(2, 1)
+    assert not result.is_error
+    assert "saved to" in result.text
 
 
-def test_how_long_a_result_may_be(chat, cli, model):
-    """max_result_chars lets a long result through whole on new CLIs; older ones ignore it."""
+def test_how_long_a_result_may_be(chat, cli, model, forgotten):
+    """max_result_chars lets a long result through whole on the newest; the old one ignores it."""
     used = Used(model, chat, "talk freely", ("talk_freely", {}))
     (result,) = used.results
     if cli.is_new:
@@ -440,29 +449,28 @@ def test_registering_asking_and_the_handshake(client_of, cli, model, own_box, tm
         assert "once is enough" in denied.error
         with pytest.raises(UsageError, match="first time"):
             client.tool(own_box.fail)
-    # New CLIs have learned all of it from the greeting.
+    # The newest has learned all of it from the greeting.
     expected = ["initialize", "notifications/initialized", "tools/list"]
     assert handshake_in(record) == ([] if cli.is_new else expected)
 
 
-def test_own_tools_need_no_permission_in_the_strictest_mode(client_of, cli, model, own_box):
+def test_own_tools_need_no_permission_in_the_strictest_mode(client_of, model, own_box):
     """Where a CLI asks nobody, or where nobody answers, the program's own tools still run."""
-    mode = "plan" if cli.is_before(2, 1) else "dontAsk"
 
     @claude_sync.tool(ask=True)
     def careful() -> str:
         return "careful ran"
 
-    client = client_of(tools=[own_box.add, careful], permission_mode=mode)
-    assert Used(model, client, f"add in {mode}", ("add", {"first": 5})).text == "7"
-    denied = Used(model, client, f"careful in {mode}", ("careful", {}))
+    client = client_of(tools=[own_box.add, careful], permission_mode="dontAsk")
+    assert Used(model, client, "add and ask nobody", ("add", {"first": 5})).text == "7"
+    denied = Used(model, client, "be careful and ask nobody", ("careful", {}))
     assert "careful ran" not in denied.error
 
 
 # The end.
 
 
-def test_close_does_not_wait_for_a_tool(client_of, model, own_box):
+def test_close_does_not_wait_for_a_tool(client_of, new_cli, model, own_box):
     """close() is quick, and the tool learns that nobody waits for it."""
     client = client_of(tools=[own_box.work])
     turn = begin_work(model, client, own_box, "work until closed")
@@ -473,8 +481,9 @@ def test_close_does_not_wait_for_a_tool(client_of, model, own_box):
     assert isinstance(turn.exception(), claude_sync.ClientClosed)
 
 
+@pytest.mark.everything
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_tools_after_a_crash(client_of, model, own_box):
+def test_tools_after_a_crash(client_of, new_cli, model, own_box):
     """The CLI is killed while a tool runs: the next question works, and so do the tools."""
     client = client_of(tools=own_box.all())
     client.ask("a beginning", timeout=90)

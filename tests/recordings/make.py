@@ -4,7 +4,7 @@ Record the scenes of ``tests/money_scenes.py`` with real CLIs.
     python tests/recordings/make.py                    all scenes, all CLIs
     python tests/recordings/make.py 2.1.29 turns       of this CLI, this scene
 
-The CLIs are looked for as in ``tests/real/conftest.py``. What is stored, in
+The CLIs are looked for as in ``tests/real/real_clis.py``. What is stored, in
 ``VERSION/SCENE.jsonl``: first what the model reported, one list for each note of the
 scene; then both directions of the wire, as the client's own recorder wrote them, without
 times, and without the long lists that nobody needs. Ids, times and the order of what
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 import getpass
-import importlib.util
 import json
 import os
 import platform
@@ -24,12 +23,12 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent)]
+sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent), str(HERE.parent / "real")]
 
 from money_scenes import SCENES, Book, Stage  # noqa: E402
+from real_clis import NEWEST, OLD, Model, cli_path  # noqa: E402
 
 import claude_sync  # noqa: E402
-from claude_sync.testing.model import LoopbackModel  # noqa: E402
 
 LARGEST = 60_000
 LONGEST_LIST = 3
@@ -40,14 +39,6 @@ DROPPED = {
     *("commands", "models", "account", "available_output_styles", "output_style", "pid"),
     *("behaviors", "rate_limits", "hooks", "toolStats", "preserved_messages"),
 }
-
-
-def load_conftest():
-    """Where the CLIs are."""
-    spec = importlib.util.spec_from_file_location("real", HERE.parent / "real" / "conftest.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def shortened(value):
@@ -79,7 +70,7 @@ def neutral(line, names):
 
 def record(version, name, path):
     """Play one scene and store it."""
-    with tempfile.TemporaryDirectory() as folder, LoopbackModel() as model:
+    with tempfile.TemporaryDirectory() as folder, Model() as model:
         places = {part: Path(folder, part) for part in ("home", "work")}
         for place in places.values():
             place.mkdir()
@@ -88,7 +79,7 @@ def record(version, name, path):
         book.listen(model)
 
         def open_client(**options):
-            environment = {**model.environment(places["home"]), "TMPDIR": str(places["home"])}
+            environment = model.environment(places["home"])
             return claude_sync.Client(
                 cli=str(path), cwd=places["work"], env=environment, record=raw, **options
             )
@@ -116,11 +107,10 @@ def record(version, name, path):
 
 def main(words):
     """Record what the command line names."""
-    real = load_conftest()
-    versions = [*real.VERSIONS, real.BUNDLED]
+    versions = [OLD, NEWEST]
     for version in [word for word in words if word in versions] or versions:
         for name in [word for word in words if word in SCENES] or SCENES:
-            record(version, name, real.cli_path(version))
+            record(version, name, cli_path(version))
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from claude_sync import (
     RateLimited,
     TurnInterrupted,
 )
+from claude_sync.batches.batching import AHEAD, Run
 from claude_sync.batches.items import Outcome, Task
-from claude_sync.runtime.batching import AHEAD, Run
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +133,14 @@ def test_items_that_nobody_takes_have_a_bound(ordered):
     run.end()
 
 
-@pytest.mark.parametrize(("ordered", "count"), [(True, 30_000), (False, 10_000)])
+@pytest.mark.parametrize(
+    ("ordered", "count"),
+    [
+        *((True, 3_000), (False, 2_000)),
+        pytest.param(True, 30_000, marks=pytest.mark.everything),
+        pytest.param(False, 10_000, marks=pytest.mark.everything),
+    ],
+)
 def test_many_thousands_of_prompts_need_no_memory(ordered, count):
     """What is given out is not kept, and no more is read than is needed."""
     prompts = (f"prompt {number}" for number in range(count))
@@ -146,7 +153,7 @@ def test_many_thousands_of_prompts_need_no_memory(ordered, count):
             gc.collect()
             counts.append(len(gc.get_objects()))
     assert batch.done == count
-    assert max(counts) - min(counts) < 2_000
+    assert max(counts) - min(counts) < count / 15  # far less than one for each prompt
 
 
 def test_an_overload_is_tried_again():
@@ -223,7 +230,7 @@ def test_the_budget_stops_within_one_prompt_for_each_worker():
     # Two were enough, the third was open already, and others may have begun in between.
     assert sum(item.ok for item in items) == len(executor.open) <= 5
     assert all(isinstance(item.error, BudgetExceeded) for item in items if not item.ok)
-    assert "budget_usd=1" in str(items[-1].error)
+    assert isinstance(items[-1].error, BudgetExceeded)
 
 
 def test_a_try_again_is_not_sent_beyond_the_budget():
@@ -373,7 +380,7 @@ def test_when_one_is_told_to_wait_all_are_slower(monkeypatch):
     for _, future in executor.open[1:4]:
         future.set_result(Outcome(error=Overloaded("busy")))
     assert run._pace.window == 2  # they failed together: one reason
-    while run._pace.wait(claude_sync.runtime.batching.time.monotonic()):
+    while run._pace.wait(claude_sync.batches.batching.time.monotonic()):
         threading.Event().wait(0.001)
     run._fill()
     assert len(executor.open) == 4 + 2
@@ -395,9 +402,9 @@ def test_a_limit_is_waited_for_until_it_is_reset():
     executor = HandDriven()
     run = run_of(executor, workers=2)
     run._fill()
-    until = claude_sync.runtime.batching.time.time() + 3600
+    until = claude_sync.batches.batching.time.time() + 3600
     executor.open[0][1].set_result(Outcome(error=RateLimited("used up"), until=until))
-    now = claude_sync.runtime.batching.time.monotonic()
+    now = claude_sync.batches.batching.time.monotonic()
     assert run._pace.wait(now) > 3500
     run._fill()
     assert len(executor.open) == 2

@@ -8,12 +8,10 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import LATER, Client, TurnInterrupted, UsageError
-from claude_sync.runtime.frames import Frames
-from claude_sync.testing import ScriptedCli
-
-PATIENCE = 10
+from claude_sync.gui.frames import Frames
 
 
 class Window:
@@ -33,28 +31,16 @@ class Window:
 
 
 @pytest.fixture
-def cli():
-    """A CLI in memory."""
-    return ScriptedCli()
-
-
-@pytest.fixture
 def window():
     """One that nothing is attached to."""
     return Window()
 
 
 @pytest.fixture
-def client(cli, window):
+def client(client, window):
     """A client that is ready, and attached to the window."""
-    client = Client(transport=cli)
-    with ThreadPoolExecutor(1) as pool:
-        starting = pool.submit(client.start)
-        cli.accept()
-        starting.result(PATIENCE)
     client._post_through(window.frames)
-    with client:
-        yield client
+    return client
 
 
 def begin(client, cli, prompt="hi"):
@@ -236,6 +222,7 @@ def test_handlers_run_in_one_place(cli, window, post):
     client.close()
 
 
+@pytest.mark.usefixtures("quick_close")
 def test_closing_on_the_windows_thread(client, cli, window):
     """A turn that runs is over, and nothing waits for a window that no longer draws."""
     client.on_text(lambda text: None)

@@ -7,31 +7,12 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import Client, ClientClosed
 from claude_sync.runtime import closing
 from claude_sync.runtime.closing import LIVE, close_all
-from claude_sync.testing import ScriptedCli, builders
-
-PATIENCE = 10
-
-
-@pytest.fixture
-def cli():
-    """A CLI in memory."""
-    return ScriptedCli()
-
-
-@pytest.fixture
-def client(cli):
-    """A client of it that is ready."""
-    client = Client(transport=cli)
-    with ThreadPoolExecutor(1) as pool:
-        starting = pool.submit(client.start)
-        cli.accept()
-        starting.result(PATIENCE)
-    yield client
-    client.close()
+from claude_sync.testing import builders
 
 
 def threads_of(client):
@@ -59,6 +40,7 @@ def test_closing_twice_is_harmless(client):
             assert client.state == "closed"
 
 
+@pytest.mark.usefixtures("quick_close")
 def test_waiters_fail_with_client_closed(client, cli):
     """A turn that runs and one that is queued both end, and nobody waits for ever."""
     running, queued = client.submit("running"), client.submit("queued")
@@ -69,6 +51,7 @@ def test_waiters_fail_with_client_closed(client, cli):
             turn.result(PATIENCE)
 
 
+@pytest.mark.usefixtures("quick_close")
 def test_a_running_turn_is_interrupted_first(client, cli):
     """A CLI whose input only ends would run its turn, and the tools in it, to the end."""
     client.submit("hi")
@@ -95,6 +78,7 @@ def test_close_without_waiting_returns_at_once(client, cli):
     assert client.state == "closed"
 
 
+@pytest.mark.usefixtures("quick_close")
 def test_a_handler_may_close_its_client(client, cli):
     """It returns at once instead of waiting for itself."""
     returned = Future()
@@ -114,6 +98,7 @@ def test_a_handler_may_close_its_client(client, cli):
     assert client.state == "closed"
 
 
+@pytest.mark.usefixtures("quick_close")
 def test_on_close_is_called_once_and_last(client, cli):
     """Everything that had arrived is delivered before it."""
     events = []
@@ -141,7 +126,7 @@ def test_a_handler_that_never_returns_does_not_hold_up_closing(client, cli, capl
     cli.say(builders.assistant("Hello"))
     assert entered.wait(PATIENCE)
     start = time.monotonic()
-    client.close(timeout=1.2)
+    client.close(timeout=0.3)
     assert time.monotonic() - start < PATIENCE / 2
     assert isinstance(turn.exception(PATIENCE), ClientClosed)
     assert f"{client.name}-dispatcher did not end in time" in caplog.text

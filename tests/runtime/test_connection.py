@@ -7,32 +7,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from patience import wait_until
+from patience import PATIENCE, wait_until
 
 from claude_sync import CliDidNotStart, Client, CliExited, ControlError, ControlTimeout
 from claude_sync.protocol.control import Reply
 from claude_sync.runtime import last_words
 from claude_sync.runtime.connection import PendingReply
-from claude_sync.testing import ScriptedCli, builders
-
-PATIENCE = 10
-
-
-@pytest.fixture
-def cli():
-    """A CLI in memory."""
-    return ScriptedCli()
-
-
-@pytest.fixture
-def client(cli):
-    """A client of it that is ready."""
-    with Client(transport=cli) as client:
-        with ThreadPoolExecutor(1) as pool:
-            starting = pool.submit(client.start)
-            cli.accept()
-            starting.result(PATIENCE)
-        yield client
+from claude_sync.testing import builders
 
 
 @pytest.fixture

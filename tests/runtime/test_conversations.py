@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from claude_sync import Options
-from claude_sync.runtime.conversations import conversation_is_missing, without_conversation
+from claude_sync.runtime.conversations import conversation_is_missing
 
 MISSING = "No conversation found with session ID: 1"
 
@@ -24,9 +23,3 @@ def test_what_says_that_it_is_missing(ready, refusal, said, expected):
     """The last words of a CLI that never got ready."""
     connection = SimpleNamespace(ready=ready, refusal=refusal, stderr_tail=said)
     assert conversation_is_missing(connection) is expected
-
-
-def test_a_conversation_that_begins_anew():
-    """Nothing of the old one is left in the settings; all else is."""
-    given = Options(resume="1", fork_session=True, model="opus")
-    assert without_conversation(given) == Options(model="opus")

@@ -6,13 +6,12 @@ import threading
 from concurrent.futures import CancelledError, Future
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import Overloaded, TurnInterrupted
+from claude_sync.batches.crews import Crew, end_timers, first_line, outcome_of
 from claude_sync.batches.items import Outcome
-from claude_sync.runtime.crews import Crew, end_timers, first_line, outcome_of
 from claude_sync.runtime.timers import Timers
-
-PATIENCE = 30.0
 
 
 @pytest.fixture

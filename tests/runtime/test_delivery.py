@@ -6,11 +6,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE, wait_until
 
 from claude_sync import AskTimeout, CalledFromHandler, Client, UsageError
 from claude_sync.testing import ScriptedCli, builders
-
-PATIENCE = 10
 
 
 def talkative(cli):
@@ -29,12 +28,9 @@ def post(request):
 
 def process_until(client, check):
     """Process events, for a bounded time, until *check* holds."""
-    count = 0
-    for _ in range(PATIENCE * 20):
-        if check():
-            return count
-        count += client.process_events(0.05)
-    raise AssertionError("it did not come to that")
+    counts = []
+    wait_until(lambda: check() or counts.append(client.process_events(0.05)))
+    return sum(counts)
 
 
 def test_there_is_no_dispatcher_thread(post):

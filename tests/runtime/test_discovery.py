@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from claude_sync.engine.launch import discovery
+from claude_sync.engine.launch.discovery import find_cli, installed_package
 from claude_sync.errors import CliNotFound
-from claude_sync.runtime import discovery
-from claude_sync.runtime.discovery import find_cli, installed_package
 
 PACKAGE = "node_modules/@anthropic-ai/claude-code"
 

@@ -9,34 +9,11 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE, wait_until
+from stand_ins import ready
 
-from claude_sync import CalledFromHandler, Client, UsageError
+from claude_sync import CalledFromHandler, Client, CliExited, UsageError
 from claude_sync.testing import ScriptedCli, builders
-
-PATIENCE = 10
-
-
-@pytest.fixture
-def cli():
-    """A CLI in memory."""
-    return ScriptedCli()
-
-
-def ready(cli, **options):
-    """A client of it that is ready."""
-    client = Client(transport=cli, **options)
-    with ThreadPoolExecutor(1) as pool:
-        starting = pool.submit(client.start)
-        cli.accept()
-        starting.result(PATIENCE)
-    return client
-
-
-@pytest.fixture
-def client(cli):
-    """A client of it that is ready."""
-    with ready(cli) as client:
-        yield client
 
 
 def play(client, cli, *messages, **keywords):
@@ -204,12 +181,8 @@ def test_slow_handlers_get_merged_text(client, cli):
 
 def leave_when_read(client, leave):
     """Let a held handler go once everything that was said is in the inbox."""
-    pause = threading.Event()
-    for _ in range(PATIENCE * 100):
-        entry = client._engine.lifecycle.connection.ledger.in_flight
-        if entry is not None and entry.result is not None:
-            break
-        pause.wait(0.01)
+    exchange = client._engine.lifecycle.connection.exchange
+    wait_until(lambda: exchange.question is not None and exchange.question.result is not None)
     leave.set()
 
 
@@ -354,3 +327,51 @@ def test_a_client_and_its_handlers_can_be_collected(cli, calls):
         client.wait_idle(PATIENCE)
         references = sys.getrefcount(registry)
         assert references <= 4
+
+
+def test_a_block_does_not_outlive_its_cli():
+    """Text that a dead CLI had begun is no beginning of what the next one says."""
+    lives = [ScriptedCli(patience=PATIENCE), ScriptedCli(patience=PATIENCE)]
+    first, second = lives
+    heard = []
+    with Client(
+        transport=lambda: lives.pop(0), on_text=lambda text: heard.append(str(text))
+    ) as client:
+        turn = client.submit("one")
+        first.accept()
+        first.begin_turn(first.expect("user"))
+        first.say(builders.text_delta("Hel"))
+        first.hang_up(1)
+        with pytest.raises(CliExited):
+            turn.result(PATIENCE)
+        turn = client.submit("two")
+        second.play(answers_without_a_stream)
+        assert turn.result(PATIENCE) == "Hello"
+    assert heard == ["Hel", "Hello"]
+
+
+def answers_without_a_stream(cli):
+    """Begin a session, and answer with a complete message."""
+    cli.accept()
+    while True:
+        message = cli.receive()
+        if message["type"] == "control_request":
+            cli.reply(message)
+        elif message["type"] == "user":
+            cli.begin_turn(message)
+            cli.say(builders.assistant("Hello"))
+            cli.end_turn(message, "Hello")
+
+
+def test_an_idle_cli_is_asked_what_waited_for_its_own_turn(client, cli, hurry):
+    """Also if that turn had no result: the CLI's own word is enough."""
+    hurry(FOREIGN_PATIENCE=1000)
+    play(client, cli).result(PATIENCE)
+    heard = threading.Event()
+    client.on_text(lambda text: heard.set())
+    cli.say(cli.init(), builders.assistant("by myself"))
+    assert heard.wait(PATIENCE)
+    turn = client.submit("hi")
+    cli.say(builders.session_state("idle"))
+    cli.answer("Hello", prompt="hi")
+    assert turn.result(PATIENCE) == "Hello"

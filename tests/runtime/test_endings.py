@@ -1,12 +1,11 @@
 """What the end of a turn means."""
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import AskTimeout, Client, CliExited, ControlError, ExecutionError, Overloaded
 from claude_sync.runtime.endings import reason_of, with_answer
 from claude_sync.testing import ScriptedCli, builders
-
-PATIENCE = 10
 
 
 def test_a_timeout_gets_what_there_was_of_an_answer():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_sync.runtime.environment import (
+from claude_sync.engine.launch.environment import (
     NESTED_SESSION_VARIABLES,
     belongs_to_a_session,
     child_environment,
@@ -14,7 +14,7 @@ from claude_sync.runtime.environment import (
 
 def environment(inherited=None, changes=None, **keywords):
     """What a CLI would get."""
-    settings = {"cwd": None, "file_checkpointing": False, "windows": False, **keywords}
+    settings = {"cwd": None, "variables": {}, "windows": False, **keywords}
     return child_environment(inherited or {}, changes or {}, **settings)
 
 

@@ -3,13 +3,13 @@
 import threading
 
 import pytest
+from patience import PATIENCE, is_held_up, wait_until
 
 from claude_sync import Text
-from claude_sync.pieces import Block
-from claude_sync.runtime import frames as frames_module
-from claude_sync.runtime.frames import CALLS_AT_ONCE, TEXT_AT_ONCE, TEXT_PER_FRAME, Frames
+from claude_sync.gui import frames as frames_module
+from claude_sync.gui.frames import CALLS_AT_ONCE, TEXT_AT_ONCE, TEXT_PER_FRAME, Frames
+from claude_sync.messages.stream_text import Block
 
-PATIENCE = 30
 HANDLERS = (print,)
 
 
@@ -166,7 +166,8 @@ def test_so_much_may_wait_and_no_more(frames, what, way):
 
     thread = threading.Thread(target=one_more)
     thread.start()
-    assert not added.wait(0.05)
+    wait_until(lambda: is_held_up(thread))
+    assert not added.is_set()
     getattr(frames, way)()
     assert added.wait(PATIENCE)
     thread.join(PATIENCE)

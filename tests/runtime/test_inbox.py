@@ -6,12 +6,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync.runtime import inbox as inbox_module
 from claude_sync.runtime.inbox import MERGE_FROM, Inbox, MergedDelta, delta_of
 from claude_sync.testing import builders
-
-PATIENCE = 10
 
 
 @pytest.fixture

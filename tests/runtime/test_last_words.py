@@ -30,7 +30,7 @@ def connection_with(**given):
         ({"ready": False}, CliDidNotStart, "before it was ready"),
         ({"ready": False, "refusal": "no such agent"}, CliDidNotStart, "no such agent"),
         ({"ended_because": "it was silent"}, CliExited, "ended because it was silent"),
-        ({"is_closing": lambda: True}, ClientClosed, "closed while"),
+        ({"is_closing": lambda: True}, ClientClosed, "closed during"),
     ],
 )
 def test_each_way_to_end(given, error_class, words):

@@ -5,12 +5,10 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from patience import wait_until
+from patience import PATIENCE, wait_until
 
 from claude_sync import CliDidNotStart, Client, ClientClosed, CliExited
 from claude_sync.testing import ScriptedCli
-
-PATIENCE = 10
 
 
 class Lives:
@@ -208,7 +206,7 @@ def test_a_conversation_that_is_lost_begins_anew(lives, caplog):
         lives[2].answer("two", prompt="second")
         assert turn.result(PATIENCE) == "two"
         assert not [word for word in lives[2].launch.argv if word.startswith("--resume")]
-    assert "a new one begins" in caplog.text
+    assert "starting a new one" in caplog.text
 
 
 def test_costs_go_on_after_a_restart(lives, caplog):

@@ -3,11 +3,10 @@
 import threading
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import AlreadyAnswered
 from claude_sync.runtime.open_requests import OpenRequest
-
-PATIENCE = 30
 
 YES = {"behavior": "allow"}
 NO = {"behavior": "deny"}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 
 import pytest
+from patience import PATIENCE
 
+from claude_sync.engine.launch.transport import Transport
 from claude_sync.runtime.outgoing import Outgoing
-from claude_sync.runtime.traffic import Counter
-from claude_sync.runtime.transport import Transport
-
-PATIENCE = 10
+from claude_sync.runtime.traffic import Traffic
 
 
 class Pipe(Transport):
@@ -135,7 +134,7 @@ def test_stopped_it_writes_no_more(way):
 
 def test_what_is_sent_is_counted(failures):
     """Lines and bytes, whether the pipe takes them at once or not; not after the end."""
-    pipe, counter = Pipe(room=3), Counter()
+    pipe, counter = Pipe(room=3), Traffic()
     outgoing = Outgoing(pipe, "test", lambda: failures.append(1), counter)
     outgoing.write(b"one\n")
     outgoing.write(b"two\nend\n")

@@ -1,12 +1,11 @@
 """A request of ours that waits for the CLI's reply."""
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import CliExited, ControlTimeout
 from claude_sync.protocol.control import Reply
 from claude_sync.runtime.pending import PendingReply
-
-PATIENCE = 10
 
 
 def test_the_reply_is_handed_over():

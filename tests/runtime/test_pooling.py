@@ -5,15 +5,13 @@ from __future__ import annotations
 import threading
 
 import pytest
-from patience import wait_until
+from patience import PATIENCE, wait_until
 
 from claude_sync import CliDidNotStart, Client, ClientClosed
-from claude_sync.runtime.pooling import Keeper, Member
+from claude_sync.batches.pooling import Keeper, Member
 from claude_sync.runtime.waiting import Deadline
 from claude_sync.testing import ScriptedCli
 from claude_sync.testing.offline import echo
-
-PATIENCE = 30.0
 
 
 class Life(ScriptedCli):

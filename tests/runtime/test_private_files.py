@@ -32,7 +32,7 @@ def test_a_text_is_written_as_it_is(files):
     assert files.paths == [path]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="modes are of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 def test_only_the_owner_may_read(files):
     """The file has mode 0600, its folder 0700, whatever the umask."""
     before = os.umask(0)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE
 
-from claude_sync import CliDidNotStart, CliNotFound, UsageError
-from claude_sync.runtime import process as process_module
-from claude_sync.runtime.command import Launch
-from claude_sync.runtime.process import ProcessTransport, Waker
+from claude_sync import CliDidNotStart, CliNotFound, Options, UsageError
+from claude_sync.engine.launch import process as process_module
+from claude_sync.engine.launch.command import Launch
+from claude_sync.engine.launch.process import ProcessTransport, Waker
 
-PATIENCE = 10
-
-posix_only = pytest.mark.skipif(os.name == "nt", reason="signals and modes are of POSIX")
+posix_only = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 
 ECHO = """
 import sys
@@ -214,6 +214,29 @@ def test_a_file_that_cannot_be_run_is_told(tmp_path):
         ProcessTransport().start(Launch((str(script),), {}, None, {}))
 
 
+def test_a_start_that_fails_half_way_leaves_nothing(monkeypatch):
+    """Ctrl-C while the CLI is started: its pipes are closed, and its guard ends."""
+    start = subprocess.Popen
+
+    def interrupted(argv, **settings):
+        if argv[0] == sys.executable:
+            raise KeyboardInterrupt
+        return start(argv, **settings)
+
+    opened = []
+    pipe = os.pipe
+    transport = ProcessTransport()
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    monkeypatch.setattr(os, "pipe", lambda: opened.extend(made := pipe()) or made)
+    with pytest.raises(KeyboardInterrupt):
+        transport.start(launch_of(ECHO))
+    assert transport.guard_pid is None
+    assert opened
+    for descriptor in opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
+
+
 def test_a_missing_folder_is_not_taken_for_a_missing_program(tmp_path):
     """The error is about the folder."""
     with pytest.raises(UsageError, match="does not exist"):
@@ -295,3 +318,54 @@ def test_nothing_is_waited_for_without_a_process():
     assert (transport.read(), transport.read_error()) == (b"", b"")
     assert (transport.pid, transport.exit_code, tuple(transport.argv)) == (None, None, ())
     transport.close(1)
+
+
+@pytest.fixture
+def as_root(monkeypatch):
+    """Believe that root runs this, and note which files change hands."""
+    changed = []
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "chown", lambda path, *ids: changed.append((path, *ids)))
+    return changed
+
+
+def launch_as(user, **settings):
+    """How the CLI is started as a user."""
+    options = Options(user=user, **settings)
+    return Launch(("claude",), {"HOME": "/root", "A": "b"}, None, {}, ("/t/a", "/t/b"), (), options)
+
+
+@posix_only
+def test_another_user_has_its_own_home_groups_and_files(as_root, monkeypatch):
+    """Nothing of root is left to it."""
+    pwd = pytest.importorskip("pwd")
+    ada = pwd.struct_passwd(("ada", "x", 4321, 4322, "", "/home/ada", "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwnam", {"ada": ada}.__getitem__)
+    monkeypatch.setattr(os, "getgrouplist", lambda name, group: [group, 77])
+    started = process_module.as_user(launch_as("ada"))
+    variables = {"HOME": "/home/ada", "USER": "ada", "LOGNAME": "ada", "A": "b"}
+    ids = {"user": 4321, "group": 4322, "extra_groups": [4322, 77]}
+    assert started == {**ids, "env": variables}
+    assert sorted(as_root) == [(path, 4321, 4322) for path in ("/t", "/t/a", "/t/b")]
+    started = process_module.as_user(launch_as("ada", env={"HOME": "/root"}))
+    assert started["env"]["HOME"] == "/root"
+
+
+@posix_only
+def test_only_root_runs_the_cli_as_another_user(monkeypatch):
+    """Refused before the start, and so is a user that does not exist."""
+    pwd = pytest.importorskip("pwd")
+    ada = pwd.struct_passwd(("ada", "x", 4321, 4322, "", "/home/ada", "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwnam", {"ada": ada}.__getitem__)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    for user in ("ada", "bob"):
+        with pytest.raises(UsageError) as caught:
+            ProcessTransport().start(launch_as(user))
+        assert caught.value.option == "user"
+
+
+@posix_only
+def test_the_user_that_we_are_changes_nothing():
+    """The CLI runs as it would without."""
+    pwd = pytest.importorskip("pwd")
+    assert process_module.as_user(launch_as(pwd.getpwuid(os.geteuid()).pw_name)) == {}

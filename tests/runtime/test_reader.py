@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import queue
-import threading
 from types import SimpleNamespace
 
 import pytest
+from patience import PATIENCE, wait_until
 
 from claude_sync.runtime.inbox import Inbox
 from claude_sync.runtime.items import EndOfStream, StderrLine
 from claude_sync.runtime.reader import LONGEST_STDERR_LINE, ReaderThread, StderrThread
-from claude_sync.runtime.traffic import Counter
-
-PATIENCE = 10
+from claude_sync.runtime.traffic import Traffic
 
 
 class Source:
@@ -44,7 +42,7 @@ def connect(source, wanted=True):
         transport=source,
         recorder=None,
         marks=None,
-        traffic=Counter(),
+        traffic=Traffic(),
         must_read=lambda: False,
         refuse=lambda message: told.append(("refuse", message)),
         told=told,
@@ -236,11 +234,7 @@ def test_a_full_inbox_makes_the_reader_pause(monkeypatch):
     portions.put(b'{"type":"a"}\n')
     portions.put(b'{"type":"b"}\n')
     portions.put(b"")
-    pause = threading.Event()
-    for _ in range(PATIENCE * 1000):
-        if connection.paused:
-            break
-        pause.wait(0.001)
+    wait_until(lambda: connection.paused)
     batch = inbox.take(PATIENCE)
     assert batch == [("routed", "a")]
     batch.clear()

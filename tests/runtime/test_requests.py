@@ -3,13 +3,12 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import Client, InterruptReceipt, UsageError
 from claude_sync.runtime.connection import BeingReplaced
 from claude_sync.runtime.waiting import Deadline
 from claude_sync.testing import ScriptedCli
-
-PATIENCE = 10
 
 
 @pytest.fixture

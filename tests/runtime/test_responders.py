@@ -6,11 +6,9 @@ import queue
 import threading
 
 import pytest
-from patience import wait_until
+from patience import PATIENCE, wait_until
 
 from claude_sync.runtime.responders import Responders
-
-PATIENCE = 10
 
 
 @pytest.fixture
@@ -71,7 +69,7 @@ def test_a_failing_task_is_logged_and_stops_nobody(responders, caplog):
     responders.run(lambda: 1 / 0)
     responders.run(done.set)
     assert done.wait(PATIENCE)
-    wait_until(lambda: "a task of r failed" in caplog.text)
+    wait_until(lambda: "a task failed" in caplog.text)
 
 
 def test_stop_takes_no_more_tasks(responders):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from claude_sync.protocol.turns import CONTEXT, QUESTION, TurnLedger
+from claude_sync.protocol.exchange import CONTEXT, QUESTION, Exchange
 from claude_sync.runtime.restarting import Restarter, has_form
 
 FORM, OTHER = {"type": "object", "title": "a"}, {"type": "object", "title": "b"}
@@ -14,7 +14,10 @@ def a_turn(schema=None, prompt="hi", kind=QUESTION):
     """A question as far as its form goes."""
     form = None if schema is None else SimpleNamespace(schema=schema)
     entry = SimpleNamespace(kind=kind)
-    return SimpleNamespace(_schema=schema, _form=form, _entry=entry, prompt=prompt)
+    is_command = isinstance(prompt, str) and prompt.startswith("/")
+    return SimpleNamespace(
+        _schema=schema, _form=form, _entry=entry, prompt=prompt, _is_command=lambda: is_command
+    )
 
 
 @pytest.fixture
@@ -29,7 +32,7 @@ def engine():
 @pytest.fixture
 def connection():
     """A process of no form that has nothing to do."""
-    return SimpleNamespace(schema=None, retiring=False, ledger=TurnLedger())
+    return SimpleNamespace(schema=None, retiring=False, exchange=Exchange())
 
 
 @pytest.mark.parametrize(
@@ -66,11 +69,11 @@ def test_another_form_is_prepared_once(engine, connection):
 
 def test_what_works_is_not_ended(engine, connection):
     """A background agent is waited for."""
-    connection.ledger.background_tasks["t1"] = "agent"
+    connection.exchange.background_tasks["t1"] = "agent"
     restarter = Restarter(engine)
     assert not restarter.fits(connection, a_turn(FORM))
     assert not connection.retiring
-    connection.ledger.background_tasks.clear()
+    connection.exchange.background_tasks.clear()
     restarter.fits(connection, a_turn(FORM))
     assert connection.retiring
 

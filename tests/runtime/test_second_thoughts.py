@@ -3,12 +3,11 @@
 import threading
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import Client, hooks
 from claude_sync.runtime import second_thoughts
 from claude_sync.testing import ScriptedCli
-
-PATIENCE = 30
 
 COMMAND = {"command": "rm -rf build"}
 ABOUT = {"tool_name": "Bash", "tool_input": COMMAND}
@@ -21,11 +20,13 @@ class Session:
         self.cli = cli
         self.entered, self.leave = threading.Event(), threading.Event()
         self.decision = hooks.block("not like this")
+        self.changes = {}
 
         @client.on_hook("PermissionRequest", **settings)
         def think(event):
             self.entered.set()
             assert self.leave.wait(PATIENCE)
+            event.tool_input.update(self.changes)
             return self.decision
 
         self.decided = threading.Event()
@@ -100,6 +101,15 @@ def test_a_hook_that_does_not_refuse_lets_the_yes_go(session):
     """After it, because it might have."""
     running = session()
     running.decision = None
+    hook, request = running.call_hook(), running.ask()
+    running.leave.set()
+    assert running.answers(2) == [(hook["request_id"], None), (request, "allow")]
+
+
+def test_a_hook_that_changes_its_event_changes_nothing_else(session):
+    """The yes still waits for it, and no longer."""
+    running = session()
+    running.decision, running.changes = None, {"command": "ls"}
     hook, request = running.call_hook(), running.ask()
     running.leave.set()
     assert running.answers(2) == [(hook["request_id"], None), (request, "allow")]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import queue
 
 import pytest
-from patience import wait_until
+from patience import PATIENCE, wait_until
 
 import claude_sync
 from claude_sync import Client, CliExited, UsageError
-from claude_sync.runtime.transport import Transport
+from claude_sync.engine.launch.transport import Transport
 from claude_sync.testing import ScriptedCli, builders
 from claude_sync.testing.cli_side import encoded
-
-PATIENCE = 10
 
 
 def test_the_defaults_do_nothing_and_know_nothing():
@@ -83,7 +81,7 @@ def test_no_cli_need_be_installed_for_another_transport(monkeypatch):
     def find_nothing(*args, **keywords):
         raise claude_sync.CliNotFound(["nowhere"])
 
-    monkeypatch.setattr("claude_sync.runtime.command.find_cli", find_nothing)
+    monkeypatch.setattr("claude_sync.engine.launch.command.find_cli", find_nothing)
     cli = ScriptedCli()
     with Client(transport=cli):
         assert cli.launch.argv[0] == "claude"
@@ -112,7 +110,7 @@ def test_a_function_makes_a_new_transport_for_each_life(caplog):
         made[1].answer("Hello again")
         assert turn.result(PATIENCE) == "Hello again"
         assert f"--resume={made[0].session_id}" in made[1].launch.argv
-    assert "was started again" in caplog.text
+    assert "restarted the CLI" in caplog.text
 
 
 def test_an_instance_lives_once(caplog):

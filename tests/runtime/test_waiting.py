@@ -8,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync.runtime import waiting
 from claude_sync.runtime.waiting import SLICE, Deadline, take_from, wait_for
-
-PATIENCE = 10
 
 
 @pytest.fixture

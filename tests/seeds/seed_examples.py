@@ -1,59 +1,51 @@
 """
-What is checked about the example messages of the five documents.
+The example messages of five documents, and what is checked about them.
 
-Each document has a module here with its examples, in order: what comes from the other
-side (``Heard``), what we say (``Said``), and what we never say (``Unsaid``).
+Each document is a JSON file here. An example has its section and one message: ``heard`` by us,
+``said`` by us, or ``unsaid``, which is for a backend that no ``Client`` drives. What is heard or
+unsaid names the class it ``becomes``, and ``values`` by their paths in it. What is said tells
+``how`` we make one like it, and the paths in which ours differs: only ours has those in ``adds``,
+only the example has those in ``lacks``, and both have those in ``differs``, with other values.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Callable, Dict, FrozenSet, NamedTuple
+from typing import Any, NamedTuple
+
+from patience import PATIENCE
 
 from claude_sync import Client
-from claude_sync.permissions import PermissionRequest
+from claude_sync.messages.parsing import parse
+from claude_sync.permissions.request import PermissionRequest
 from claude_sync.protocol.control import parse_reply, request_body
-from claude_sync.protocol.parsing import parse
 from claude_sync.runtime.handlers import SERVER
 from claude_sync.testing import ScriptedCli
 
-PATIENCE = 30.0
-Wire = Dict[str, Any]
+HERE = Path(__file__).parent
+DOCUMENTS = (
+    "json_stream_protocol",  # permissions come and go as callbacks
+    "stream_json_format",  # what real CLIs speak, with a few words too many
+    "stream_json_reference",  # questions are user_message
+    "session_envelopes",  # a backend with many sessions; it gives types, so the values are made up
+    "direct_cli_flow",  # what real CLIs speak, from the greeting to the result
+)
 
 
-class Heard(NamedTuple):
-    """A message for us: the name of the class it becomes, and values by their paths in it."""
-
-    section: str
-    message: Wire
-    becomes: str
-    values: Wire
+def examples(document):
+    """The examples of a document, in order."""
+    return json.loads((HERE / f"{document}.json").read_text(encoding="utf-8"))
 
 
-class Said(NamedTuple):
-    """
-    A message of ours: what makes one like it, and how that one differs.
-
-    ``adds`` are paths that only ours has, ``lacks`` paths that only the example has, and
-    ``differs`` paths with another value. What is not named is equal.
-    """
-
-    section: str
-    message: Wire
-    how: Any
-    adds: FrozenSet[str] = frozenset()
-    lacks: FrozenSet[str] = frozenset()
-    differs: FrozenSet[str] = frozenset()
-
-
-class Unsaid(NamedTuple):
-    """A message for a backend that we do not drive by a ``Client``; it is understood."""
-
-    section: str
-    message: Wire
-    becomes: str
-    values: Wire
+def expected(example):
+    """The values that an example names; JSON has no tuples, so those are ``{"tuple": [...]}``."""
+    return {
+        path: tuple(value["tuple"]) if isinstance(value, dict) and "tuple" in value else value
+        for path, value in example["values"].items()
+    }
 
 
 # What a message for us becomes.
@@ -77,7 +69,7 @@ class Request(NamedTuple):
 
     request_id: Any
     subtype: str
-    body: Wire
+    body: dict
 
 
 def at(thing, path):
@@ -93,6 +85,23 @@ def at(thing, path):
 # What makes a message of ours.
 
 
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+EDITS = {"matcher": "Edit|Write|MultiEdit", "hooks": [lambda event: None]}
+# The options of clients that greet.
+GREETERS = {
+    "plain": {},
+    "editor": {
+        "hooks": {"PreToolUse": [EDITS], "PostToolUse": [EDITS]},
+        "tools": [add],
+        "append_system_prompt": "Additional system prompt text...",
+    },
+}
+
+
 @contextlib.contextmanager
 def conversation(dialect, **options):
     """A client, its other end, and the greeting it sent; None where there is none."""
@@ -105,105 +114,77 @@ def conversation(dialect, **options):
         cli.hang_up()  # else closing would wait for the end of the turn
 
 
-class Asks:
-    """``client.submit(prompt)``."""
-
-    def __init__(self, prompt, dialect="cli"):
-        self.prompt, self.dialect = prompt, dialect
-
-    def line(self):
-        """What goes over the wire."""
-        with conversation(self.dialect) as (client, cli, _):
-            client.submit(self.prompt)
-            return cli.expect()
+def called(thing, name, *given):
+    """Call a method by its name; for some, the last item has the arguments with names."""
+    if name == "allow_with_suggestions":
+        return thing.allow(*given, thing.suggestions)
+    *given, named = given if name in ("control", "allow_always") else (*given, {})
+    return getattr(thing, name)(*given, **named)
 
 
-class Greets:
-    """The first use of a client made with *options*."""
-
-    def __init__(self, dialect="cli", **options):
-        self.dialect, self.options = dialect, options
-
-    def line(self):
-        """What goes over the wire."""
-        with conversation(self.dialect, **self.options) as (_, _, greeting):
-            return greeting
+def asks(how):
+    """``client.submit`` of a prompt."""
+    with conversation(how["dialect"]) as (client, cli, _):
+        client.submit(how["asks"])
+        return cli.expect()
 
 
-class Requests:
+def greets(how):
+    """The first use of a client."""
+    with conversation(how["dialect"], **GREETERS[how["greets"]]) as (_, _, greeting):
+        return greeting
+
+
+def calls(how):
     """A call on a client, while a turn runs."""
 
-    def __init__(self, call: Callable[[Client], object], dialect="cli"):
-        self.call, self.dialect = call, dialect
+    def call():
+        # The reply never comes. The end of the client ends the wait for it; that is no failure.
+        with contextlib.suppress(Exception):
+            called(client, *how["calls"])
 
-    def line(self):
-        """What goes over the wire."""
-        with conversation(self.dialect) as (client, cli, _):
-            client.submit("hi")
-            cli.expect()
-            # On a thread of the client's: the reply never comes, and it ends with the client.
-            client._engine.responders.run(lambda: let_fail(self.call, client))
-            return cli.expect()
-
-
-def let_fail(call, client):
-    """The end of the client ends the wait for a reply; that is no failure here."""
-    with contextlib.suppress(Exception):
-        call(client)
+    with conversation(how["dialect"]) as (client, cli, _):
+        client.submit("hi")
+        cli.expect()
+        client._engine.responders.run(call)  # a thread of the client's, which ends with it
+        return cli.expect()
 
 
-class Replies:
-    """What ``on_permission`` decides about *request*; None: there is no handler."""
-
-    def __init__(self, request, decide=None, dialect="cli"):
-        self.request, self.decide, self.dialect = request, decide, dialect
-
-    def line(self):
-        """What goes over the wire."""
-        with conversation(self.dialect) as (client, cli, _):
-            if self.decide is not None:
-                client.on_permission(self.decide)
-            client.submit("hi")
-            cli.expect()
-            cli.say(self.request)
-            return cli.expect()
+def answers(how):
+    """What ``on_permission`` decides about a request; without ``decides`` there is no handler."""
+    with conversation(how["dialect"]) as (client, cli, _):
+        if how["decides"]:
+            client.on_permission(lambda request: called(request, *how["decides"]))
+        client.submit("hi")
+        cli.expect()
+        cli.say(how["answers"])
+        return cli.expect()
 
 
-class Serves:
-    """The answer of our own MCP server to *request*, which is told its name."""
-
-    def __init__(self, request):
-        self.request = request
-
-    def line(self):
-        """What goes over the wire."""
-
-        def add(a: int, b: int) -> int:
-            """Add two numbers."""
-            return a + b
-
-        body = {**self.request["request"], "server_name": SERVER}
-        with conversation("cli", tools=[add]) as (_, cli, _):
-            cli.say({**self.request, "request": body})
-            return cli.expect()
+def serves(how):
+    """The answer of our own MCP server to a request, which is told its name."""
+    request = how["serves"]
+    body = {**request["request"], "server_name": SERVER}
+    with conversation(how["dialect"], tools=[add]) as (_, cli, _):
+        cli.say({**request, "request": body})
+        return cli.expect()
 
 
-def permission(tool, given, request_id, tool_use_id, **fields):
-    """A request for permission, as real CLIs make it."""
-    body = {"subtype": "can_use_tool", "tool_name": tool, "input": given}
-    body.update(fields, tool_use_id=tool_use_id)
-    return {"type": "control_request", "request_id": request_id, "request": body}
+def line_like(example, document):
+    """
+    The message of ours that an example asks for.
 
-
-def callback(tool, given, identity, session_id, **fields):
-    """The same in the older form."""
-    payload = {"callback_type": "can_use_tool", "tool_name": tool, "tool_input": given, **fields}
-    return {
-        "type": "callback.request",
-        "id": identity,
-        "session_id": session_id,
-        "payload": payload,
-    }
+    A request that is answered may be named by its section; it gets the id that the example answers.
+    """
+    how = {"dialect": "cli", **example["how"]}
+    for key in ("answers", "serves"):
+        if isinstance(how.get(key), str):
+            (request,) = (one["heard"] for one in document if one["section"] == how[key])
+            if request["type"] == "control_request":
+                request = {**request, "request_id": example["said"]["response"]["request_id"]}
+            how[key] = request
+    (way,) = (way for way in (asks, greets, calls, answers, serves) if way.__name__ in how)
+    return way(how)
 
 
 # How two messages differ.
@@ -212,34 +193,27 @@ def callback(tool, given, identity, session_id, **fields):
 class Difference(NamedTuple):
     """Paths that only one of two messages has, and paths with two values."""
 
-    adds: FrozenSet[str]
-    lacks: FrozenSet[str]
-    differs: FrozenSet[str]
+    adds: set
+    lacks: set
+    differs: set
 
 
 def difference(ours, example, path=""):
     """What is different about *ours*."""
     if isinstance(ours, dict) and isinstance(example, dict):
-        found = [
-            difference(ours[key], example[key], f"{path}.{key}" if path else key)
-            for key in ours
-            if key in example
-        ]
         where = f"{path}." if path else ""
-        adds = {where + key for key in ours if key not in example}
-        lacks = {where + key for key in example if key not in ours}
-    elif isinstance(ours, list) and isinstance(example, list) and len(ours) == len(example):
-        found = [
-            difference(one, other, f"{path}.{number}")
-            for number, (one, other) in enumerate(zip(ours, example))
-        ]
-        adds, lacks = set(), set()
-    else:
-        return Difference(
-            frozenset(), frozenset(), frozenset() if ours == example else frozenset({path})
+        pairs = [(where + key, ours[key], example[key]) for key in ours if key in example]
+        found = Difference(
+            {where + key for key in ours if key not in example},
+            {where + key for key in example if key not in ours},
+            set(),
         )
-    return Difference(
-        frozenset(adds).union(*(each.adds for each in found)),
-        frozenset(lacks).union(*(each.lacks for each in found)),
-        frozenset().union(*(each.differs for each in found)),
-    )
+    elif isinstance(ours, list) and isinstance(example, list) and len(ours) == len(example):
+        pairs = [(f"{path}.{n}", *both) for n, both in enumerate(zip(ours, example))]
+        found = Difference(set(), set(), set())
+    else:
+        return Difference(set(), set(), set() if ours == example else {path})
+    for inner, one, other in pairs:
+        for mine, theirs in zip(found, difference(one, other, inner)):
+            mine |= theirs
+    return found

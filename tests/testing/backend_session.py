@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from types import SimpleNamespace
 
-PATIENCE = 30.0
+from patience import PATIENCE
 
 
 class BackendSession:

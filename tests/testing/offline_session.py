@@ -5,10 +5,11 @@ import itertools
 import json
 from types import SimpleNamespace
 
+from patience import PATIENCE
+
 from claude_sync.testing import ScriptedCli, builders
 from claude_sync.testing.offline import echo
 
-PATIENCE = 30
 STATES = {"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1"}
 FLAGS = ("--include-partial-messages", "--replay-user-messages")
 STYLES = ("new", "old")

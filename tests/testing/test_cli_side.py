@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync.testing import ScriptedCli, builders
 
-PATIENCE = 10
 SOON = 0.01
 
 INITIALIZE = {

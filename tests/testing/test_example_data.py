@@ -8,7 +8,7 @@ from typing import Dict, List, Optional, Tuple, Union
 import pytest
 
 from claude_sync import Client
-from claude_sync.returns import form_of
+from claude_sync.schema import form_of
 from claude_sync.testing import StandIn
 from claude_sync.testing.example_data import example_of
 

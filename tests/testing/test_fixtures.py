@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from recorded_sessions import one_answer
 
 from claude_sync import Client, CliExited, UsageError
 from claude_sync.testing import LoopbackModel, Recording, ReplayDifference, ScriptedCli, Tape
 from claude_sync.testing.fixtures import client_options, offline_cli, path_of_recording
-
-PATIENCE = 30.0
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync.errors import UsageError
 from claude_sync.testing import builders
@@ -25,8 +26,6 @@ from claude_sync.testing.model import (
     thinking,
     tool_use,
 )
-
-PATIENCE = 20.0
 
 
 @pytest.fixture

@@ -2,24 +2,14 @@
 
 import json
 import threading
-import time
 
 import pytest
+from patience import PATIENCE, wait_until
 from recorded_sessions import answer, greeted, line, one_answer, question, record_echo, write
 
 from claude_sync import Client, UsageError
 from claude_sync.testing import Recording, ReplayDifference
 from claude_sync.testing.fixtures import offline_cli
-
-PATIENCE = 30.0
-
-
-def until(condition):
-    """Wait for what nothing announces."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        threading.Event().wait(0.005)
 
 
 def test_a_recorded_session_plays_back(tmp_path):
@@ -228,7 +218,7 @@ def test_hanging_up(tmp_path):
         assert client.ask("one", timeout=PATIENCE) == "first"
         client.on_close(lambda event: closed.set())
         recording.hang_up()
-        until(lambda: client.state == "crashed")
+        wait_until(lambda: client.state == "crashed")
         assert client.ask("two", timeout=PATIENCE) == "second"
     assert closed.is_set()
     recording.assert_done()

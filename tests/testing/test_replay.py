@@ -3,13 +3,13 @@
 import threading
 
 import pytest
+from patience import PATIENCE
 from recorded_sessions import SESSION, answer, greeted, line, question, record_echo, write
 
 from claude_sync import AskTimeout, CliDidNotStart, Client, ClientClosed, CliExited
 from claude_sync.testing import Recording, ReplayDifference, builders
 from claude_sync.testing.replay import Replay, with_ids
 
-PATIENCE = 30.0
 # Of recordings in tests about what the program does not do.
 SHORT = 0.2
 

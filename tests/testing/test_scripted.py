@@ -6,12 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from patience import PATIENCE
 
 from claude_sync import Client, CliExited
-from claude_sync.runtime.transport import Transport
+from claude_sync.engine.launch.transport import Transport
 from claude_sync.testing import ScriptedCli
-
-PATIENCE = 10
 
 INITIALIZE = {
     "type": "control_request",

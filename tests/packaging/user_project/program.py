@@ -6,9 +6,9 @@ import dataclasses
 import pathlib
 import tkinter
 from concurrent.futures import as_completed
-from typing import Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
-from typing_extensions import assert_type
+from typing_extensions import TypedDict, assert_type
 
 import claude_sync
 from claude_sync import (
@@ -26,13 +26,13 @@ from claude_sync import (
     ToolUse,
     Turn,
     hooks,
-    policies,
     sessions,
 )
 from claude_sync.bridge import Bridge
 from claude_sync.gui import qt, tk
 from claude_sync.notebook import buttons
-from claude_sync.permissions import PermissionAnswer
+from claude_sync.permissions import policies
+from claude_sync.permissions.request import PermissionAnswer
 from claude_sync.testing import ScriptedCli
 
 
@@ -47,7 +47,7 @@ class City:
 def simple() -> str:
     """One question."""
     answer = claude_sync.ask("What is 2+2?", model="haiku", timeout=60, attach=["a.png"])
-    assert_type(answer, Answer)
+    assert_type(answer, Answer[None])
     assert_type(answer.cost_usd, float)
     assert_type(answer.session_id, Optional[str])
     for use, result in answer.tool_uses:
@@ -116,6 +116,10 @@ def handlers(client: Client) -> None:
         return None
 
     client.on_hook("Stop")(lambda event: print(assert_type(event, HookEvent).session_id))
+    client.on_hook("UserPromptSubmit", lambda event: hooks.add_context(str(event.prompt)))
+    client.on_hook("PreToolUse", check, matcher="Bash")
+    client.on_hook("PreToolUse", check, "Bash", on_failure="continue")
+    client.on_hook("PreToolUse", "Bash")(check)
     client.off(later)
     client.off(ask_person)
     client.off(at_the_end)
@@ -178,7 +182,7 @@ def conversation(folder: pathlib.Path) -> Optional[Answer]:
         client.set_permission_mode("plan")
         assert_type(client.cost_usd, float)
         print(client.context_usage().total_tokens, client.interrupt().still_queued)
-        print(client.info.cli_version, client.stats().slowest_handler, client.timeline())
+        print(client.info.cli_version, client.stats().reconnects, client.timeline())
         try:
             answer = client.ask("Where?", returns=City, raise_on_error=False)
             city: City = answer.data
@@ -195,18 +199,56 @@ def conversation(folder: pathlib.Path) -> Optional[Answer]:
     return None
 
 
+class Row(TypedDict):
+    """Another form of answers."""
+
+    count: int
+
+
+def typed(client: Client) -> None:
+    """Typed answers, wherever questions are asked; without a form there are no data."""
+    assert_type(client.ask("Which?").data, Any)  # a client of any kind
+    assert_type(client.ask("Which?", returns=City, timeout=3).data, City)
+    assert_type(client.ask("Which?", returns=List[City]).data, List[City])
+    assert_type(client.ask("Which?", returns=Row).data["count"], int)
+    assert_type(client.ask("Which?", returns={"type": "object"}).data, Any)
+    assert_type(client.submit("Which?", returns=City), Turn[City])
+    with client.stream("Which?", returns=City) as turn:
+        print([piece.upper() for piece in turn], turn.result().data.name)
+    for message in turn.result().messages:
+        print(message.raw)
+    assert_type(claude_sync.ask("Which?", returns=City, model="haiku").data, City)
+    assert_type(claude_sync.ask("Which?").data, None)
+    with Client(returns=City, model="haiku") as of_cities:
+        assert_type(of_cities, Client[City])
+        assert_type(of_cities.ask("Which?", timeout=3).data, City)
+        assert_type(of_cities.submit("Which?").result().data, City)
+        assert_type(of_cities.ask("How many?", returns=Row).data, Row)
+        typed(of_cities)
+    assert_type(Client(model="haiku").ask("Which?").data, None)
+    assert_type(Client(Options(returns=City)).ask("Which?").data, Any)
+    with Pool(2, returns=City) as pool:
+        assert_type(pool.ask("Which?").data, City)
+        assert_type(pool.submit("Which?").result().data, City)
+        assert_type(pool.submit("How many?", returns=Row).result().data, Row)
+    assert_type(claude_sync.map(["a"], model="haiku"), claude_sync.Batch[None])
+    assert_type(claude_sync.map(["a"], returns=List[City]), claude_sync.Batch[List[City]])
+
+
 def many(texts: List[str]) -> None:
     """Pools, batches, saved sessions, bridges, tests."""
     with Pool(size=2, model="haiku", on_permission=policies.deny_all) as pool:
-        assert_type(pool.ask("Hi"), Answer)
+        assert_type(pool.ask("Hi"), Answer[None])
         question = pool.submit("Hi")
-        assert_type(question.result(), Answer)
+        assert_type(question.result(), Answer[None])
         with pool.client() as client:
-            assert_type(client, Client)
+            assert_type(client, Client[None])
     with claude_sync.map(texts, workers=2, returns=City, model="haiku", retries=1) as batch:
         for item in batch:
-            assert_type(item, claude_sync.Item)
-            print(item.index, item.answer or item.error, item.data)
+            assert_type(item, claude_sync.Item[City])
+            print(item.index, item.answer or item.error, item.data.name)
+            if item.ok:
+                print(item.answer[:50])
     for session in sessions.list_sessions():
         assert_type(session, claude_sync.SessionInfo)
         print(session.session_id)

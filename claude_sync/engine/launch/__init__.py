@@ -1,0 +1,1 @@
+"""How the CLI is started."""

@@ -1,0 +1,1 @@
+"""Recordings of both directions of the wire, with secrets removed."""

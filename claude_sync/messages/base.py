@@ -1,0 +1,594 @@
+"""
+What the CLI says, as frozen dataclasses.
+
+Every message keeps the complete JSON object it was made of in ``raw``, so a
+field this release has no name for is still there; a type it does not know is
+an :class:`Unknown`. Nothing the CLI sends makes building a message fail:
+fields of the wrong type take the value for "nothing".
+
+A class registers itself under its type on the wire::
+
+    class KeepAlive(Message, type="keep_alive")
+
+The subtypes of ``system`` are in ``system`` and ``tasks``, the pieces of assistant and
+user messages in ``blocks``; ``parsing`` makes a message of a JSON object.
+"""
+
+# at() and raw_field() return dataclasses.field(), which is no call at class level.
+# ruff: noqa: RUF009
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Dict, Type
+
+from ..support.text import camel_case
+from .blocks import Block, Carrier, ToolResult, ToolUse, blocks_of, join_texts
+from .fields import (
+    Raw,
+    at,
+    build,
+    flag_of,
+    mapping_of,
+    mappings_of,
+    objects,
+    optional_flag_of,
+    optional_number_of,
+    optional_text_of,
+    problem_of,
+    raw_field,
+    text_of,
+    texts_of,
+)
+
+__all__ = [
+    "Assistant",
+    "AuthStatus",
+    "CommandLifecycle",
+    "ConversationReset",
+    "Envelope",
+    "ErrorMessage",
+    "KeepAlive",
+    "Message",
+    "PermissionDenial",
+    "PromptSuggestion",
+    "RateLimit",
+    "Result",
+    "StreamEvent",
+    "System",
+    "ToolProgress",
+    "ToolUseSummary",
+    "TranscriptMirror",
+    "Unknown",
+    "User",
+]
+
+#: The class of each type of message, and of each subtype of ``system``.
+TYPES: Dict[str, Type[Message]] = {}
+SUBTYPES: Dict[str, Type[System]] = {}
+
+
+class Message:
+    """The base of everything the CLI says: the JSON object, and whose it is."""
+
+    raw: Raw
+
+    def __init_subclass__(cls, type: str = "") -> None:
+        """Register the class under its types."""
+        super().__init_subclass__()
+        for each in type.split():
+            TYPES[each] = cls
+
+    @classmethod
+    def read(cls, raw: Raw) -> Message:
+        """A message of this class, made of *raw*."""
+        return build(cls, raw)
+
+    @property
+    def type(self) -> str:
+        """The type of message, as the wire names it."""
+        return text_of(self.raw.get("type"))
+
+    @property
+    def uuid(self) -> str | None:
+        """The message's own id."""
+        return optional_text_of(self.raw.get("uuid"))
+
+    @property
+    def session_id(self) -> str | None:
+        """The conversation it belongs to."""
+        return optional_text_of(self.raw.get("session_id"))
+
+    @property
+    def parent_tool_use_id(self) -> str | None:
+        """The tool call that started the subagent it comes from; None: the main conversation."""
+        return optional_text_of(self.raw.get("parent_tool_use_id"))
+
+
+class Open(Message):
+    """A message whose other fields are attributes too, under their names on the wire."""
+
+    def _objects(self) -> Iterator[Raw]:
+        """Where the fields are."""
+        yield self.__dict__.get("raw", {})
+
+    def __getattr__(self, name: str) -> Any:
+        """The field *name*, also where the wire spells it in camelCase."""
+        if not name.startswith("_"):
+            for fields in self._objects():
+                for key in (name, camel_case(name)):
+                    if key in fields:
+                        return fields[key]
+        raise AttributeError(
+            f"this {self.__dict__.get('raw', {}).get('type')!r} message has no {name!r}. Look "
+            "at its .raw for what the CLI sent."
+        )
+
+
+# The conversation.
+
+
+def content_of(raw: Raw) -> Any:
+    """The content of a message: in ``message``, or ``message`` itself, or beside it."""
+    message = raw.get("message")
+    if isinstance(message, dict):
+        return message.get("content")
+    return raw.get("content") if message is None else message
+
+
+def agent_of(raw: Raw) -> str | None:
+    """The subagent a message comes from: its kind, or else its id."""
+    return optional_text_of(raw.get("subagent_type")) or optional_text_of(raw.get("agent_id"))
+
+
+@dataclass(frozen=True)
+class Assistant(Message, type="assistant"):
+    """
+    Claude speaks or calls tools.
+
+    One reply arrives as several of these, one for each block, with the same
+    ``message_id``; their usage is not final, that of the :class:`Result` is.
+
+    Attributes:
+        message_id: The reply it is a part of.
+        model: The model that speaks; ``<synthetic>`` where the CLI itself does.
+        content: The blocks.
+        stop_reason: Why the reply ended; None while it goes on.
+        usage: Tokens so far, or None.
+        error: The kind of failure this message reports, such as ``rate_limit``, or None.
+        parent_tool_use_id: The tool call that started the subagent that speaks, or None.
+        agent: The kind (or else the id) of that subagent, or None.
+
+    """
+
+    message_id: str = at("id", within="message", default="")
+    model: str = at(within="message", default="")
+    content: tuple[Block, ...] = ()
+    stop_reason: str | None = at(within="message")
+    usage: Raw | None = at(within="message")
+    error: str | None = at(convert=problem_of)
+    parent_tool_use_id: str | None = None
+    agent: str | None = None
+    raw: Raw = raw_field()
+
+    @classmethod
+    def read(cls, raw: Raw) -> Message:
+        """A message of this class, made of *raw*."""
+        agent = agent_of(raw)
+        carrier = Carrier(optional_text_of(raw.get("parent_tool_use_id")), agent)
+        return build(cls, raw, content=blocks_of(content_of(raw), carrier), agent=agent)
+
+    @property
+    def text(self) -> str:
+        """The text in it."""
+        return join_texts(self.content, "")
+
+    @property
+    def tool_uses(self) -> tuple[ToolUse, ...]:
+        """The tool calls in it."""
+        return tuple(block for block in self.content if isinstance(block, ToolUse))
+
+
+@dataclass(frozen=True)
+class User(Message, type="user user_message"):
+    """
+    What Claude reads: a prompt, or the results of its tool calls.
+
+    Attributes:
+        content: The blocks; a plain text is one block.
+        parent_tool_use_id: The tool call that started the subagent that reads it, or None.
+        agent: The kind (or else the id) of that subagent, or None.
+        is_replay: Whether this repeats a message of ours.
+        is_synthetic: Whether the CLI wrote it, and no person.
+        origin: Where it comes from, or None.
+        tool_use_result: The CLI's structured record of a tool call, of any JSON type, or None.
+
+    """
+
+    content: tuple[Block, ...] = ()
+    parent_tool_use_id: str | None = None
+    agent: str | None = None
+    is_replay: bool = at("isReplay", default=False)
+    is_synthetic: bool = False
+    origin: Raw | None = None
+    tool_use_result: Any = None
+    raw: Raw = raw_field()
+
+    @classmethod
+    def read(cls, raw: Raw) -> Message:
+        """A message of this class, made of *raw*."""
+        content, agent = content_of(raw), agent_of(raw)
+        # The wire does not say which of several results the record belongs to.
+        record = raw.get("tool_use_result") if is_single(content) else None
+        carrier = Carrier(optional_text_of(raw.get("parent_tool_use_id")), agent, record)
+        return build(
+            cls,
+            raw,
+            content=blocks_of(content, carrier),
+            agent=agent,
+            is_synthetic=flag_of(raw.get("isSynthetic")) or flag_of(raw.get("isMeta")),
+        )
+
+    @property
+    def text(self) -> str:
+        """The text in it; several texts are joined by line ends."""
+        return join_texts(self.content, "\n")
+
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        """The tool results in it."""
+        return tuple(block for block in self.content if isinstance(block, ToolResult))
+
+
+def is_single(content: Any) -> bool:
+    """Whether *content* holds no more than one tool result."""
+    if not isinstance(content, list) or len(content) == 1:
+        return True
+    kinds = [item.get("type") for item in content if isinstance(item, dict)]
+    return kinds.count("tool_result") <= 1
+
+
+class PermissionDenial(Dict[str, Any]):
+    """A tool call that was refused; a dict as the wire has it, and its fields as attributes."""
+
+    @property
+    def tool_name(self) -> str:
+        """Which tool Claude wanted to call, as the wire names it."""
+        return text_of(self.get("tool_name"))
+
+    @property
+    def tool_use_id(self) -> str:
+        """The id of the call."""
+        return text_of(self.get("tool_use_id"))
+
+    @property
+    def tool_input(self) -> Raw:
+        """The arguments of the call."""
+        return mapping_of(self.get("tool_input"))
+
+
+def denials_of(value: Any) -> tuple[PermissionDenial, ...]:
+    """The refused calls in a list."""
+    return tuple(map(PermissionDenial, mappings_of(value)))
+
+
+@dataclass(frozen=True)
+class Result(Message, type="result"):
+    """
+    A turn ended.
+
+    Attributes:
+        subtype: ``success``, ``error_during_execution``, ``error_max_turns``, ...
+        is_error: Whether it failed. It may have, with subtype ``success``; and some CLIs
+            say False to ``error_max_budget_usd`` or an interrupt.
+        result: The final text, or None.
+        errors: What went wrong.
+        duration_ms: How long the turn took.
+        duration_api_ms: How much of it was spent waiting for the service.
+        num_turns: How many steps it took; 0 or -1 for a slash command.
+        total_cost_usd: Cost of the process so far, not of this turn; None if not reported.
+        cost_usd: Cost of this turn. In a saved conversation, which has running totals only,
+            the same as ``total_cost_usd``.
+        usage: Tokens of this turn.
+        model_usage: Tokens and cost of each model, of the process so far.
+        permission_denials: The tool calls that were refused.
+        structured_output: The object that matches the JSON Schema asked for, or None.
+        stop_reason: Why the last reply ended, or None.
+        terminal_reason: Why the turn ended, such as ``max_turns``, or None.
+        api_error_status: The HTTP status of a failed request, or None.
+        ttft_ms: Milliseconds to the first token, or None.
+        origin: What began the turn, or None; see ``origin_kind``.
+        user_message_uuids: The user messages this turn answered, where the CLI reports them.
+        local_command: The slash command this is the end of, or None.
+
+    """
+
+    subtype: str = ""
+    is_error: bool = False
+    result: str | None = None
+    errors: tuple[str, ...] = ()
+    duration_ms: int = 0
+    duration_api_ms: int = 0
+    num_turns: int = 0
+    total_cost_usd: float | None = None
+    cost_usd: float | None = None
+    usage: Raw = objects()
+    model_usage: Raw = objects("modelUsage")
+    permission_denials: tuple[PermissionDenial, ...] = at(convert=denials_of, default=())
+    structured_output: Any = None
+    stop_reason: str | None = None
+    terminal_reason: str | None = None
+    api_error_status: int | None = None
+    ttft_ms: float | None = None
+    origin: Raw | None = None
+    user_message_uuids: tuple[str, ...] = ()
+    local_command: str | None = None
+    raw: Raw = raw_field()
+
+    @classmethod
+    def read(cls, raw: Raw, cost_usd: float | None = None) -> Result:
+        """A message of this class, made of *raw*; *cost_usd* is what the client worked out."""
+        fields: Dict[str, Any] = {}
+        problem = problem_of(raw.get("error"))
+        if problem is not None and not raw.get("errors"):
+            fields["errors"] = (problem,)
+        if not raw.get("user_message_uuids"):
+            fields["user_message_uuids"] = texts_of(raw.get("user_message_uuid"))
+        if optional_flag_of(raw.get("is_error")) is None:
+            is_error = text_of(raw.get("subtype")).startswith("error")
+            fields["is_error"] = problem is not None or is_error
+        for key in ("cost_usd", "total_cost_usd"):
+            if cost_usd is None:
+                cost_usd = optional_number_of(raw.get(key))
+        return build(cls, raw, **fields, cost_usd=cost_usd)
+
+    @property
+    def text(self) -> str:
+        """The final text, or what went wrong."""
+        return "\n".join(self.errors) if self.result is None else self.result
+
+    @property
+    def origin_kind(self) -> str | None:
+        """What began the turn: ``task-notification``, ``human``, ...; None: a question of ours."""
+        return optional_text_of(self.origin.get("kind")) if self.origin else None
+
+
+@dataclass(frozen=True)
+class StreamEvent(Message, type="stream_event"):
+    """
+    A reply in the making: one event of the Messages API's stream.
+
+    Attributes:
+        event: The event.
+
+    """
+
+    event: Raw
+    raw: Raw = raw_field()
+
+    @classmethod
+    def read(cls, raw: Raw) -> Message:
+        """A message of this class. Called more often than all the others together."""
+        message = object.__new__(cls)
+        event = raw.get("event")
+        values = message.__dict__
+        values["event"] = event if isinstance(event, dict) else {}
+        values["raw"] = raw
+        return message
+
+    @property
+    def event_type(self) -> str:
+        """``content_block_delta``, ``message_start``, ..."""
+        return text_of(self.event.get("type") or self.raw.get("event_type"))
+
+
+# Around the conversation.
+
+
+@dataclass(frozen=True)
+class System(Open, type="system"):
+    """
+    A message of the CLI about itself.
+
+    Those that programs use most have classes; of all others, whatever the subtype, the fields
+    are attributes: ``message.content`` of an ``informational``.
+    """
+
+    subtype: str = ""
+    raw: Raw = raw_field()
+
+    def __init_subclass__(cls, subtype: str = "") -> None:
+        """Register the class under its subtypes."""
+        super().__init_subclass__()
+        for each in subtype.split():
+            SUBTYPES[each] = cls
+
+    @classmethod
+    def read(cls, raw: Raw) -> Message:
+        """A message of the class for its subtype, made of *raw*."""
+        subtype = raw.get("subtype")
+        known = SUBTYPES.get(subtype) if isinstance(subtype, str) else None
+        return build(known or System, raw)
+
+
+@dataclass(frozen=True)
+class RateLimit(Message, type="rate_limit_event"):
+    """
+    How much of the account's limit is used.
+
+    Attributes:
+        status: ``allowed``, ``allowed_warning`` or ``rejected``.
+        resets_at: When it starts anew, in seconds since 1970, or None.
+        kind: Which limit, such as ``five_hour``, or None.
+        utilization: How much of it is used, or None.
+        overage_status: The same as ``status`` for paid overage, or None.
+        overage_resets_at: When that starts anew, in seconds since 1970, or None.
+        overage_disabled_reason: Why there is no overage, or None.
+        is_using_overage: Whether overage is in use, or None.
+
+    """
+
+    status: str = at(within="rate_limit_info", default="")
+    resets_at: float | None = at("resetsAt", within="rate_limit_info")
+    kind: str | None = at("rateLimitType", within="rate_limit_info")
+    utilization: float | None = at(within="rate_limit_info")
+    overage_status: str | None = at("overageStatus", within="rate_limit_info")
+    overage_resets_at: float | None = at("overageResetsAt", within="rate_limit_info")
+    overage_disabled_reason: str | None = at("overageDisabledReason", within="rate_limit_info")
+    is_using_overage: bool | None = at("isUsingOverage", within="rate_limit_info")
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class ToolProgress(Message, type="tool_progress"):
+    """A tool is still running."""
+
+    tool_use_id: str = ""
+    tool_name: str = ""
+    elapsed_time_seconds: float = 0.0
+    task_id: str | None = None
+    heartbeat: bool = False
+    subagent_type: str | None = None
+    subagent_retry: Raw | None = None
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class ToolUseSummary(Message, type="tool_use_summary"):
+    """What a row of tool calls did, in one line."""
+
+    summary: str = ""
+    preceding_tool_use_ids: tuple[str, ...] = ()
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class AuthStatus(Message, type="auth_status"):
+    """How a login goes."""
+
+    is_authenticating: bool = at("isAuthenticating", default=False)
+    output: tuple[str, ...] = ()
+    error: str | None = at(convert=problem_of)
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class PromptSuggestion(Message, type="prompt_suggestion"):
+    """What the user may want to ask next; comes after the result."""
+
+    suggestion: str = ""
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class ConversationReset(Message, type="conversation_reset"):
+    """The conversation was given up for a new one, as ``/clear`` does."""
+
+    new_conversation_id: str = ""
+    trigger: str | None = None
+    user_message_uuid: str | None = None
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class CommandLifecycle(Message, type="command_lifecycle"):
+    """
+    How far the CLI is with a user message of ours.
+
+    Attributes:
+        command_uuid: The uuid of that message.
+        state: ``queued``, ``started``, ``completed``, ...
+
+    """
+
+    command_uuid: str = ""
+    state: str = ""
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class TranscriptMirror(Message, type="transcript_mirror"):
+    """A copy of what the CLI wrote to the file of the conversation."""
+
+    file_path: str = at("filePath", default="")
+    entries: tuple[Raw, ...] = ()
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class KeepAlive(Message, type="keep_alive"):
+    """A sign of life."""
+
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class ErrorMessage(Message, type="error"):
+    """
+    Something failed outside of any turn. Today's CLIs do not send it.
+
+    Attributes:
+        error: What happened.
+        kind: The kind of error, such as ``overloaded_error``, or None.
+
+    """
+
+    error: str
+    kind: str | None = None
+    raw: Raw = raw_field()
+
+    @classmethod
+    def read(cls, raw: Raw) -> Message:
+        """A message of this class, of an error object, a text, or a payload with a code."""
+        details = mapping_of(raw.get("error")) or mapping_of(raw.get("payload"))
+        text = problem_of(raw.get("error")) or problem_of(details) or problem_of(raw)
+        kind = optional_text_of(details.get("type")) or optional_text_of(details.get("code"))
+        return cls(text or "", kind, raw)
+
+
+@dataclass(frozen=True)
+class Envelope(
+    Open,
+    type="session.create session.created session.send session.interrupt session.interrupted "
+    "session.kill session.killed sdk.message callback.request callback.response query.call "
+    "query.result",
+):
+    """
+    What programs and a backend that serves many sessions send each other.
+
+    Each has a ``type`` with a dot in it, the ``session_id`` of the backend's session, and a
+    payload, whose fields are attributes: ``envelope.sdk_session_id``, ``envelope.success``.
+    An ``error`` of a backend is an :class:`ErrorMessage`, whose ``kind`` is the code.
+
+    Attributes:
+        id: What matches an answer to its request, or None.
+        payload: The contents.
+
+    """
+
+    id: str | None = None
+    payload: Raw = objects()
+    raw: Raw = raw_field()
+
+    def _objects(self) -> Iterator[Raw]:
+        yield self.__dict__.get("payload", {})
+        yield from super()._objects()
+
+    @property
+    def message(self) -> Any:
+        """What the CLI said, as a message, in an ``sdk.message``; else the payload's field."""
+        if self.type != "sdk.message":
+            return self.payload.get("message")
+        from .parsing import parse
+
+        return parse(self.payload)
+
+
+@dataclass(frozen=True)
+class Unknown(Open):
+    """A type of message this release does not know; its fields are attributes, and in ``raw``."""
+
+    # Declared here, where the base class reads it from raw, so that repr() shows it.
+    type: str = ""
+    raw: Raw = raw_field()

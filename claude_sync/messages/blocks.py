@@ -1,0 +1,372 @@
+"""
+The pieces of a message: text, thinking, tool calls and their results, images.
+
+Frozen dataclasses; each keeps the JSON object it was made of in ``raw``. A kind
+this release does not know is an :class:`UnknownBlock`, never an error.
+
+Content comes as a list of blocks, as a plain text, as one block alone, or not
+at all, and what stands in a list need not be a block. Blocks in blocks are typed down to
+a fixed depth, so that no nesting exhausts the stack; below it they are an ``UnknownBlock``.
+"""
+
+# at() and raw_field() return dataclasses.field(), which is no call at class level.
+# ruff: noqa: RUF009
+
+from __future__ import annotations
+
+import binascii
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Type
+
+from .fields import Raw, build, flag_of, mapping_of, objects, optional_text_of, raw_field, text_of
+
+if TYPE_CHECKING:
+    from ..support.images import Image
+
+__all__ = [
+    "DocumentBlock",
+    "ImageBlock",
+    "McpToolResult",
+    "McpToolUse",
+    "RedactedThinking",
+    "SearchResultBlock",
+    "ServerToolResult",
+    "ServerToolUse",
+    "TextBlock",
+    "ThinkingBlock",
+    "ToolResult",
+    "ToolUse",
+    "UnknownBlock",
+]
+
+
+# A tool result holds blocks, a search result in it some more; nothing known goes deeper.
+DEEPEST = 4
+
+#: The class of each type of block.
+BLOCKS: Dict[str, Type[Block]] = {}
+
+
+class Carrier(NamedTuple):
+    """What blocks take over from the message they come in, and how deep in it they are."""
+
+    parent_tool_use_id: str | None = None
+    agent: str | None = None
+    tool_use_result: Any = None
+    depth: int = 0
+
+    def deeper(self) -> Carrier:
+        """The same for the blocks in a block."""
+        return self._replace(depth=self.depth + 1)
+
+
+class Block:
+    """The base of every piece of a message."""
+
+    raw: Raw
+
+    def __init_subclass__(cls, type: str = "") -> None:
+        """Register the class under its type."""
+        super().__init_subclass__()
+        if type:
+            BLOCKS[type] = cls
+
+    @classmethod
+    def read(cls, raw: Raw, _carrier: Carrier) -> Block:
+        """A block of this class, made of *raw*."""
+        return build(cls, raw)
+
+    @property
+    def type(self) -> str:
+        """The kind of block, as the wire names it."""
+        return text_of(self.raw.get("type"))
+
+
+@dataclass(frozen=True)
+class TextBlock(Block, type="text"):
+    """Text of a message, complete."""
+
+    text: str
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class ThinkingBlock(Block, type="thinking"):
+    """What Claude thought; the text is empty where the model keeps it to itself."""
+
+    thinking: str
+    signature: str = ""
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class RedactedThinking(Block, type="redacted_thinking"):
+    """Thinking that came encrypted."""
+
+    data: str
+    raw: Raw = raw_field()
+
+
+@dataclass(frozen=True)
+class ToolUse(Block, type="tool_use"):
+    """
+    Claude calls a tool.
+
+    Attributes:
+        id: The call; its :class:`ToolResult` carries it as ``tool_use_id``.
+        name: The tool, as the wire names it; ``tool`` is the function's own
+            name. Subagents are ``Task`` on older CLIs and ``Agent`` on newer ones.
+        input: The arguments.
+        parent_tool_use_id: The call that started the subagent this comes from, or None.
+        agent: The kind (or else the id) of that subagent, or None.
+
+    """
+
+    id: str
+    name: str
+    input: Raw = objects()
+    parent_tool_use_id: str | None = None
+    agent: str | None = None
+    raw: Raw = raw_field()
+
+    @classmethod
+    def read(cls, raw: Raw, carrier: Carrier) -> Block:
+        """A block of this class, made of *raw*; the input is an empty text while it streams."""
+        parent, agent = carrier.parent_tool_use_id, carrier.agent
+        return build(cls, raw, parent_tool_use_id=parent, agent=agent)
+
+    @property
+    def tool(self) -> str:
+        """The tool without its MCP server: ``page`` of ``mcp__claude_sync__page``."""
+        parts = self.name.split("__", 2)
+        return parts[2] if len(parts) == 3 and parts[0] == "mcp" else self.name
+
+
+@dataclass(frozen=True)
+class ServerToolUse(ToolUse, type="server_tool_use"):
+    """Claude calls a tool that runs at the service, such as web search."""
+
+
+@dataclass(frozen=True)
+class McpToolUse(ToolUse, type="mcp_tool_use"):
+    """Claude calls a tool of an MCP server that the service itself is connected to."""
+
+    server_name: str = ""
+
+
+@dataclass(frozen=True)
+class ToolResult(Block, type="tool_result"):
+    """
+    What a tool returned.
+
+    Attributes:
+        tool_use_id: The call it answers.
+        content: Text, or blocks, or None where nothing was returned.
+        is_error: Whether the tool failed or was refused.
+        parent_tool_use_id: The call that started the subagent this comes from, or None.
+        agent: The kind (or else the id) of that subagent, or None.
+        tool_use_result: The CLI's structured record of the call, of any JSON type, or None.
+
+    """
+
+    tool_use_id: str
+    content: str | tuple[Block, ...] | None = None
+    is_error: bool = False
+    parent_tool_use_id: str | None = None
+    agent: str | None = None
+    tool_use_result: Any = None
+    raw: Raw = raw_field()
+
+    @classmethod
+    def read(cls, raw: Raw, carrier: Carrier) -> Block:
+        """A block of this class, made of *raw*."""
+        value = raw.get("content")
+        is_text = value is None or isinstance(value, str)
+        # Tools of the service report a failure with one object in place of the list.
+        failed = isinstance(value, dict) and text_of(value.get("type")).endswith("_error")
+        return build(
+            cls,
+            raw,
+            content=value if is_text else blocks_of(value, carrier.deeper()),
+            is_error=failed or flag_of(raw.get("is_error")),
+            parent_tool_use_id=carrier.parent_tool_use_id,
+            agent=carrier.agent,
+            tool_use_result=carrier.tool_use_result,
+        )
+
+    @property
+    def text(self) -> str:
+        """The text in it; several texts are joined by line ends."""
+        if isinstance(self.content, str):
+            return self.content
+        return join_texts(self.content or (), "\n")
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """The images in it, to look at, to save, or to attach to the next question."""
+        if not self.content or isinstance(self.content, str):
+            return ()
+        return tuple(block.image for block in self.content if isinstance(block, ImageBlock))
+
+
+@dataclass(frozen=True)
+class ServerToolResult(ToolResult):
+    """What a tool that runs at the service returned; ``type`` names the tool."""
+
+
+@dataclass(frozen=True)
+class McpToolResult(ToolResult, type="mcp_tool_result"):
+    """What a tool of an MCP server that the service is connected to returned."""
+
+
+@dataclass(frozen=True)
+class ImageBlock(Block, type="image"):
+    """
+    An image.
+
+    Attributes:
+        media_type: Such as ``image/png``; empty for an address.
+        data: The image in base64, or empty.
+        url: Its address, or None.
+
+    """
+
+    media_type: str
+    data: str = dataclasses.field(default="", repr=False)
+    url: str | None = None
+    raw: Raw = raw_field()
+
+    @classmethod
+    def read(cls, raw: Raw, _carrier: Carrier) -> Block:
+        """A block of this class, in the form of the Messages API or, from a tool, of MCP."""
+        source = mapping_of(raw.get("source"))
+        return cls(
+            text_of(source.get("media_type") or raw.get("mimeType")),
+            text_of(source.get("data") or raw.get("data")),
+            optional_text_of(source.get("url")),
+            raw,
+        )
+
+    @property
+    def image(self) -> Image:
+        """The same as an :class:`Image`, which can be saved, shown and attached."""
+        from ..support.images import received_image
+
+        return received_image(self.media_type, self.data, self.url)
+
+    @property
+    def bytes(self) -> bytes | None:
+        """The image file; None where only an address came, or data that is not base64."""
+        return decoded(self.data)
+
+
+@dataclass(frozen=True)
+class DocumentBlock(Block, type="document"):
+    """
+    A document.
+
+    Attributes:
+        media_type: Such as ``application/pdf`` or ``text/plain``; empty for an address.
+        data: The document in base64, or empty.
+        text: The text of a plain text document, or empty.
+        url: Its address, or None.
+        title: Its title, or None.
+
+    """
+
+    media_type: str
+    data: str = dataclasses.field(default="", repr=False)
+    text: str = ""
+    url: str | None = None
+    title: str | None = None
+    raw: Raw = raw_field()
+
+    @classmethod
+    def read(cls, raw: Raw, _carrier: Carrier) -> Block:
+        """A block of this class; the data of a plain text document is its text."""
+        source = mapping_of(raw.get("source"))
+        data = text_of(source.get("data"))
+        is_text = source.get("type") == "text"
+        return cls(
+            text_of(source.get("media_type")),
+            "" if is_text else data,
+            data if is_text else "",
+            optional_text_of(source.get("url")),
+            optional_text_of(raw.get("title")),
+            raw,
+        )
+
+    @property
+    def bytes(self) -> bytes | None:
+        """The document file; None where text or only an address came."""
+        return decoded(self.data)
+
+
+@dataclass(frozen=True)
+class SearchResultBlock(Block, type="search_result"):
+    """Something a search found, for Claude to cite."""
+
+    source: str
+    title: str = ""
+    content: tuple[Block, ...] = ()
+    raw: Raw = raw_field()
+
+    @classmethod
+    def read(cls, raw: Raw, carrier: Carrier) -> Block:
+        """A block of this class, made of *raw*."""
+        return build(cls, raw, content=blocks_of(raw.get("content"), carrier.deeper()))
+
+    @property
+    def text(self) -> str:
+        """The text that was found."""
+        return join_texts(self.content, "\n")
+
+
+@dataclass(frozen=True)
+class UnknownBlock(Block):
+    """A kind of block this release does not know; everything is in ``raw``."""
+
+    # Declared here, where the base class reads it from raw, so that repr() shows it.
+    type: str = ""
+    raw: Raw = raw_field()
+
+
+NO_CARRIER = Carrier()
+
+
+def blocks_of(content: Any, carrier: Carrier = NO_CARRIER) -> tuple[Block, ...]:
+    """The blocks of *content*."""
+    if isinstance(content, list):
+        return tuple([block_of(item, carrier) for item in content])
+    return () if content is None else (block_of(content, carrier),)
+
+
+def block_of(raw: Any, carrier: Carrier) -> Block:
+    """One block, whatever stands in its place."""
+    if isinstance(raw, str):
+        return TextBlock(raw, {"type": "text", "text": raw})
+    if not isinstance(raw, dict):
+        return UnknownBlock("", {"value": raw})
+    kind = text_of(raw.get("type"))
+    if carrier.depth <= DEEPEST:
+        # Each tool of the service has its own type: web_search_tool_result, ...
+        other = ServerToolResult if kind.endswith("_tool_result") else None
+        block_class = BLOCKS.get(kind, other)
+        if block_class is not None:
+            return block_class.read(raw, carrier)
+    return UnknownBlock(kind, raw)
+
+
+def join_texts(blocks: Sequence[Block], separator: str) -> str:
+    """The texts of the text blocks among *blocks*."""
+    return separator.join(block.text for block in blocks if isinstance(block, TextBlock))
+
+
+def decoded(data: str) -> bytes | None:
+    """The bytes that *data* holds in base64; None for nothing and for anything else."""
+    try:
+        return binascii.a2b_base64(data) or None
+    except ValueError:
+        return None

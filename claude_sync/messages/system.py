@@ -1,0 +1,153 @@
+"""
+The messages of type ``system``: what the CLI reports about itself.
+
+One class for each subtype that programs use; those about tasks are in ``tasks``. Every other
+subtype is a plain :class:`~claude_sync.System`, whose fields are attributes. Attributes are
+named as on the wire, in lower case; which of them a CLI sends depends on its version.
+"""
+
+# at() and objects() return dataclasses.field(), which is no call at class level.
+# ruff: noqa: RUF009
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .base import System
+from .fields import Raw, at, objects, problem_of
+
+__all__ = [
+    "ApiRetry",
+    "CompactBoundary",
+    "HookRun",
+    "Init",
+    "LocalCommandOutput",
+    "Notification",
+    "PermissionDenied",
+    "SessionStateChanged",
+    "Status",
+    "ThinkingTokens",
+]
+
+
+@dataclass(frozen=True)
+class Init(System, subtype="init"):
+    """A turn begins; what this session has. Comes again with every turn."""
+
+    cwd: str = ""
+    model: str = ""
+    tools: tuple[str, ...] = ()
+    mcp_servers: tuple[Raw, ...] = ()
+    permission_mode: str | None = at("permissionMode")
+    slash_commands: tuple[str, ...] = ()
+    api_key_source: str | None = at("apiKeySource")
+    cli_version: str | None = at("claude_code_version")
+    output_style: str | None = None
+    agents: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    plugins: tuple[Raw, ...] = ()
+    capabilities: tuple[str, ...] | None = None
+    user_message_uuids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Status(System, subtype="status"):
+    """What the CLI does right now (``compacting``, ``requesting``, None), or a change of mode."""
+
+    status: str | None = None
+    message: str | None = None
+    permission_mode: str | None = at("permissionMode")
+    compact_result: str | None = None
+    compact_error: str | None = at(convert=problem_of)
+
+
+@dataclass(frozen=True)
+class CompactBoundary(System, subtype="compact_boundary"):
+    """A summary replaced the conversation so far."""
+
+    trigger: str | None = at(within="compact_metadata")
+    pre_tokens: int | None = at(within="compact_metadata")
+    post_tokens: int | None = at(within="compact_metadata")
+    compact_metadata: Raw = objects()
+    summary: str | None = None
+
+
+@dataclass(frozen=True)
+class SessionStateChanged(System, subtype="session_state_changed"):
+    """``running``, ``requires_action`` or ``idle``; sent only if the environment asks for it."""
+
+    state: str = ""
+    sdk_host_only: bool = False
+
+
+@dataclass(frozen=True)
+class ApiRetry(System, subtype="api_retry"):
+    """A request to the service failed and is tried again."""
+
+    attempt: int = 0
+    max_retries: int = 0
+    retry_delay_ms: float | None = None
+    error_status: int | None = None
+    error: str | None = at(convert=problem_of)
+    no_response: Any = None
+
+
+@dataclass(frozen=True)
+class ThinkingTokens(System, subtype="thinking_tokens"):
+    """How much Claude has thought so far, also where the thoughts are not shown."""
+
+    estimated_tokens: int = 0
+    estimated_tokens_delta: int = 0
+
+
+@dataclass(frozen=True)
+class PermissionDenied(System, subtype="permission_denied"):
+    """The CLI refused a tool call without asking."""
+
+    tool_name: str = ""
+    tool_use_id: str = ""
+    agent_id: str | None = None
+    decision_reason_type: str | None = None
+    decision_reason: str | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class LocalCommandOutput(System, subtype="local_command_output"):
+    """What a slash command printed."""
+
+    content: str = ""
+
+
+@dataclass(frozen=True)
+class Notification(System, subtype="notification"):
+    """Something the CLI would show beside its prompt."""
+
+    key: str = ""
+    text: str = ""
+    priority: str | None = None
+
+
+@dataclass(frozen=True)
+class HookRun(System, subtype="hook_started hook_progress hook_response"):
+    """
+    News of one run of a hook, with ``include_hook_events=True``.
+
+    Attributes:
+        subtype: ``hook_started``, ``hook_progress`` or ``hook_response``, its end.
+        hook_id: The run.
+        hook_name, hook_event: The hook, and the event it runs for.
+        stdout, stderr, output: What it has printed so far.
+        exit_code, outcome: How it ended; None before. ``success``, ``error``, ``cancelled``.
+
+    """
+
+    hook_id: str = ""
+    hook_name: str = ""
+    hook_event: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    output: str = ""
+    exit_code: int | None = None
+    outcome: str | None = None

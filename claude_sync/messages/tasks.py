@@ -1,0 +1,94 @@
+"""
+The messages of type ``system`` about tasks: subagents, background shells, workflows.
+
+Several of these with the same ``task_id`` report on one task.
+"""
+
+# at() and objects() return dataclasses.field(), which is no call at class level.
+# ruff: noqa: RUF009
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .base import System
+from .fields import Raw, at, objects, problem_of
+
+__all__ = ["Task", "TaskNotification", "TaskProgress", "TaskStarted", "TaskUpdated"]
+
+OVER = ("completed", "failed", "stopped", "killed")
+
+
+@dataclass(frozen=True)
+class Task(System):
+    """
+    The base of all news of a task.
+
+    Attributes:
+        task_id: The task.
+        status: ``running``, ``completed``, ``failed``, ``stopped``, ``killed``, ...; None
+            in an update that does not touch it.
+        description: What the task is about, in a few words, or None.
+        tool_use_id: The tool call that started it, or None.
+        run_id: This run of it, or None.
+        subagent_type: The kind of subagent that does it, or None.
+
+    """
+
+    task_id: str = ""
+    status: str | None = "running"
+    description: str | None = None
+    tool_use_id: str | None = None
+    run_id: str | None = None
+    subagent_type: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the task has ended, well or not."""
+        return self.status in OVER
+
+
+@dataclass(frozen=True)
+class TaskStarted(Task, subtype="task_started"):
+    """A task began."""
+
+    task_type: str | None = None
+    is_backgrounded: bool | None = None
+    spawn_depth: int | None = None
+    parent_task_id: str | None = None
+    workflow_name: str | None = None
+    prompt: str | None = None
+    skip_transcript: bool = False
+    ambient: bool = False
+
+
+@dataclass(frozen=True)
+class TaskProgress(Task, subtype="task_progress"):
+    """A task goes on."""
+
+    usage: Raw = objects()
+    last_tool_name: str | None = None
+    summary: str | None = None
+
+
+@dataclass(frozen=True)
+class TaskUpdated(Task, subtype="task_updated"):
+    """Something about a task changed; for some tasks only this reports the end."""
+
+    status: str | None = at(within="patch")
+    description: str | None = at(within="patch")
+    error: str | None = at(within="patch", convert=problem_of)
+    is_backgrounded: bool | None = at(within="patch")
+    end_time: float | None = at(within="patch")
+    patch: Raw = objects()
+
+
+@dataclass(frozen=True)
+class TaskNotification(Task, subtype="task_notification"):
+    """A task ended, and Claude reads about it."""
+
+    output_file: str | None = None
+    summary: str | None = None
+    usage: Raw = objects()
+    reason: str | None = None
+    resource_links: tuple[Raw, ...] = ()

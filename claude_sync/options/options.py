@@ -1,0 +1,566 @@
+"""
+Every option of a client, in one frozen dataclass that checks its values when it is made.
+
+An option is one field here. Its metadata (see ``Setting`` in ``fields.py``) says everything
+that the library knows of it: its check, how it reaches the CLI, whether a restart keeps it,
+what the bridge and the command line call it. Whatever needs a list of options derives it from
+``SETTINGS``. After a change run ``python -m claude_sync.options.generate``, which writes
+``keywords.py`` for type checkers.
+
+* ``None``, or an empty list where a list is the default, means *not set*: nothing is sent and
+  the CLI keeps its default. Every other value is sent, or is an error.
+* Lists become tuples and mappings become dicts of our own, so that two Options with the same
+  values are equal, and later changes to a list that was passed in have no effect.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
+
+from . import fields as check
+from .fields import (
+    DialectName,
+    Effort,
+    OnCrash,
+    PathLike,
+    PermissionMode,
+    PostName,
+    Setting,
+    SettingSource,
+    ThinkingType,
+    option,
+)
+from .rules import check_combinations, check_dialect, check_option
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .keywords import OptionKeywords
+
+__all__ = [
+    "CONVERSATION",
+    "SETTINGS",
+    "Options",
+    "SignatureWithOptions",
+    "names_of",
+    "options_from",
+    "settings_of",
+    "signature_with",
+]
+
+# The newest of the tested CLIs, for options that the older one does not know.
+NEWEST = "2.1.325"
+
+
+class SignatureWithOptions:
+    """The ``__signature__`` of a class whose __init__ takes options, made when it is asked for."""
+
+    def __init__(self, more: Iterable[str] = ()) -> None:
+        self._more = tuple(more)
+        self._owner: type | None = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner = owner
+
+    def __get__(self, instance: object, owner: Any = None) -> Signature:
+        if owner is not self._owner:  # a subclass may have an __init__ of its own
+            raise AttributeError("__signature__")
+        return signature_with(vars(owner)["__init__"], more=self._more)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """
+    The options of a client, given by name; ``replace()`` makes changed copies.
+
+    ``None`` and an empty list mean: not set, the CLI keeps its default.
+    """
+
+    # What Claude is.
+    model: str | None = option(
+        check.word,
+        'alias (``"sonnet"``) or full name of the model',
+        flag="--model",
+        scope="restart",
+        bridge="model",
+        typed="--model",
+    )
+    fallback_model: str | None = option(
+        check.word,
+        "the model to use while the first one is overloaded",
+        flag="--fallback-model",
+        scope="restart",
+        bridge="fallback_model",
+    )
+    system_prompt: str | Mapping[str, Any] | None = option(
+        check.system_prompt,
+        'replaces the CLI\'s own prompt; ``""`` is no prompt at all. Also ``{"type": "preset", '
+        '"append": TEXT}``, ``{"type": "file", "path": PATH}``, ``{"type": "custom", "prompt": '
+        "TEXT}``",
+        flag="--system-prompt",
+        aliases=("--system-prompt-file",),
+        way="long",
+        bridge="system_prompt",
+    )
+    append_system_prompt: str | None = option(
+        check.text,
+        "text added to the CLI's own prompt",
+        flag="--append-system-prompt",
+        aliases=("--append-system-prompt-file",),
+        way="long",
+        key="appendSystemPrompt",
+    )
+    thinking: ThinkingType | Mapping[str, Any] | None = option(
+        check.thinking,
+        '``"adaptive"``, ``"disabled"``, or ``{"type": "enabled", "budget_tokens": 8000, '
+        '"display": "summarized"}``',
+        flag="--thinking",
+        aliases=("--thinking-display",),
+        words=check.thinking_words,
+        since=NEWEST,
+    )
+    max_thinking_tokens: int | None = option(
+        check.count(0),
+        "the budget of thinking alone; 0 turns thinking off",
+        flag="--max-thinking-tokens",
+        bridge="max_thinking_tokens",
+    )
+    effort: Effort | None = option(
+        check.choice(*check.EFFORTS),
+        "how much work an answer is worth",
+        flag="--effort",
+        since=NEWEST,
+    )
+    betas: Sequence[str] = option(
+        check.list_of(check.word, "['context-1m-2025-08-07']"),
+        "names of API betas",
+        default=(),
+        flag="--betas",
+        bridge="betas",
+    )
+    agents: Mapping[str, Any] | None = option(
+        check.agents,
+        'subagents, ``{name: {"description": ..., "prompt": ..., "tools": [...], ...}}``, keys '
+        "in snake_case or camelCase",
+        flag="--agents",
+        way="long",
+        key="agents",
+        wire=check.agents_on_the_wire,
+        bridge="agents",
+    )
+    skills: str | Sequence[str] | None = option(
+        check.skills,
+        'names of the skills Claude may use, or ``"all"``; 2.1.29 hides none',
+        key="skills",
+    )
+    plugins: Sequence[PathLike | Mapping[str, Any]] = option(
+        check.list_of(check.plugin, "['path/of/plugin']"),
+        "folders of plugins",
+        default=(),
+        flag="--plugin-dir",
+        words=check.each_word,
+        trust=True,
+    )
+    setting_sources: Sequence[SettingSource] | None = option(
+        check.setting_sources,
+        "which settings the CLI reads; ``[]`` reads none",
+        flag="--setting-sources",
+        bridge="setting_sources",
+    )
+    settings: PathLike | Mapping[str, Any] | None = option(
+        check.settings,
+        "settings as a dict, or the path of a settings file",
+        secret=True,
+        flag="--settings",
+        way="private",
+        trust=True,
+    )
+    sandbox: Mapping[str, Any] | None = option(
+        check.mapping, "the sandbox, merged into the settings", bridge="sandbox"
+    )
+
+    # What Claude may do.
+    permission_mode: PermissionMode | None = option(
+        check.choice(*check.PERMISSION_MODES),
+        'the CLI\'s mode; 2.1.29 has neither ``"auto"`` nor ``"manual"``',
+        flag="--permission-mode",
+        scope="restart",
+        bridge="permission_mode",
+    )
+    allowed_tools: Sequence[str] = option(
+        check.rules,
+        'rules for what needs no permission, ``["Read", "Bash(git *)"]``',
+        default=(),
+        flag="--allowedTools",
+        aliases=("--allowed-tools",),
+        scope="restart",
+        bridge="allowed_tools",
+    )
+    disallowed_tools: Sequence[str] = option(
+        check.rules,
+        "rules for what is denied",
+        default=(),
+        flag="--disallowedTools",
+        aliases=("--disallowed-tools",),
+        bridge="disallowed_tools",
+    )
+    builtin_tools: str | Sequence[str] | None = option(
+        check.builtin_tools, "which of the CLI's own tools exist; ``[]``: none", flag="--tools"
+    )
+    tools: Sequence[Callable[..., Any]] = option(
+        check.list_of(check.tool_function, "[my_function]"),
+        "Python functions of this program that Claude can call",
+        default=(),
+        key="sdkMcpServers",
+        kept="client",
+    )
+    mcp_servers: PathLike | Mapping[str, Any] | None = option(
+        check.mcp_servers,
+        "``{name: config}``, or the path of a configuration file",
+        secret=True,
+        flag="--mcp-config",
+        way="private",
+        bridge="mcp_servers",
+    )
+    strict_mcp_config: bool = option(
+        check.flag,
+        "use the servers of ``mcp_servers`` and no others",
+        default=False,
+        flag="--strict-mcp-config",
+    )
+    permissions: Callable[..., Any] | None = option(
+        check.policy, "a policy, asked before ``on_permission`` handlers", kept="program"
+    )
+    permission_timeout: float | None = option(
+        check.seconds, "seconds until an unanswered request is denied", kept="program"
+    )
+    hooks: Mapping[str, Any] | None = option(
+        check.hooks,
+        "``{event: [matcher, ...]}``, as ``on_hook`` adds them",
+        key="hooks",
+        kept="client",
+        bridge="hooks",
+    )
+    add_dirs: Sequence[PathLike] = option(
+        check.list_of(check.path, "['../other']"),
+        "further folders Claude may work in",
+        default=(),
+        flag="--add-dir",
+        words=check.each_word,
+        bridge="additional_directories",
+    )
+
+    # How much it may take.
+    max_turns: int | None = option(
+        check.count(1), "steps per question", flag="--max-turns", bridge="max_turns"
+    )
+    max_budget_usd: float | None = option(
+        check.amount,
+        "the CLI stops when it has spent so much",
+        flag="--max-budget-usd",
+        scope="restart",
+        bridge="max_budget_usd",
+    )
+    budget_usd: float | None = option(
+        check.amount, "this client sends no further question once so much is spent", kept="client"
+    )
+    task_budget: int | Mapping[str, Any] | None = option(
+        check.task_budget,
+        "tokens for a task, which the model is informed of",
+        flag="--task-budget",
+        since=NEWEST,
+    )
+
+    # Which conversation.
+    resume: str | None = option(
+        check.word,
+        "the id of the conversation to go on with",
+        flag="--resume",
+        scope="conversation",
+        typed="--resume ID",
+    )
+    continue_conversation: bool = option(
+        check.flag,
+        "go on with the last conversation in ``cwd``",
+        default=False,
+        flag="--continue",
+        scope="conversation",
+        typed="--continue",
+    )
+    fork_session: bool = option(
+        check.flag, "go on in a copy", default=False, flag="--fork-session", scope="conversation"
+    )
+    session_id: str | None = option(
+        check.uuid,
+        "the id of the new conversation, a UUID",
+        flag="--session-id",
+        scope="conversation",
+    )
+    resume_at: str | None = option(
+        check.word, "go on from this message", flag="--resume-session-at", scope="conversation"
+    )
+    resume_drops_turn: str | None = option(
+        check.word,
+        "leave out the turn of this user message",
+        flag="--resume-drops-turn",
+        scope="conversation",
+        since=NEWEST,
+    )
+    title: str | None = option(
+        check.word,
+        "what the conversation is called in lists",
+        key="title",
+        scope="conversation",
+        since=NEWEST,
+    )
+
+    # What is reported.
+    include_partial_messages: bool = option(
+        check.flag,
+        "text while it is written; on by default",
+        default=True,
+        flag="--include-partial-messages",
+        bridge="include_partial_messages",
+    )
+    include_hook_events: bool = option(
+        check.flag,
+        "messages about hooks of the CLI's settings",
+        default=False,
+        flag="--include-hook-events",
+        since=NEWEST,
+    )
+    forward_subagent_text: bool = option(
+        check.flag, "text of subagents too", default=False, key="forwardSubagentText", since=NEWEST
+    )
+    enable_file_checkpointing: bool = option(
+        check.flag,
+        "makes ``rewind_files()`` work",
+        default=False,
+        variable="CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING",
+        bridge="enable_file_checkpointing",
+    )
+    returns: Any = option(
+        check.anything,
+        "the type, or JSON Schema, of every answer's ``.data``",
+        flag="--json-schema",
+        way="long",
+        key="jsonSchema",
+        scope="restart",
+        bridge="output_format",
+    )
+    returns_retries: int = option(
+        check.count(0, optional=False),
+        "how often to ask again for an answer of another form",
+        default=1,
+        kept="client",
+    )
+    verbatim: bool = option(
+        check.flag,
+        "prompts reach the model as they are: no ``@path`` is read, and no ``/`` at the "
+        "beginning makes a command",
+        default=False,
+        kept="client",
+    )
+
+    # How the CLI runs.
+    cwd: PathLike | None = option(
+        check.path, "the folder Claude works in", kept="program", typed="--cwd FOLDER"
+    )
+    env: Mapping[str, str | None] | None = option(
+        check.environment,
+        "variables added to the inherited ones; ``None`` removes one",
+        secret=True,
+        trust=True,
+    )
+    client_app: str | None = option(
+        check.word,
+        'the name of the application, ``"my-app/1.2"``, for the service\'s statistics',
+        variable="CLAUDE_AGENT_SDK_CLIENT_APP",
+        since=NEWEST,
+    )
+    cli: PathLike | Sequence[str] | None = option(
+        check.cli, "path or name of the executable, or an argv list that starts it", trust=True
+    )
+    user: str | None = option(
+        check.word,
+        "the account of this machine that the CLI runs as; only root may choose another one",
+        kept="program",
+    )
+    extra_args: Mapping[str, str | int | float | None] | None = option(
+        check.extra_args,
+        '``{"flag-name": value}``, ``None`` for a flag without a value',
+        trust=True,
+    )
+    start_timeout: float | None = option(
+        check.seconds,
+        "seconds until the CLI must have answered the greeting",
+        default=60.0,
+        kept="client",
+    )
+    control_timeout: float | None = option(
+        check.seconds,
+        "seconds for every later request (``None``: no limit)",
+        default=60.0,
+        kept="client",
+    )
+    on_crash: OnCrash = option(
+        check.choice("resume", "raise", optional=False),
+        '``"resume"`` starts a CLI that died again at the next question, ``"raise"`` does not',
+        default="resume",
+        kept="client",
+    )
+    retries: int = option(
+        check.count(0, optional=False),
+        "how often a question is asked again after an overload, a used-up limit or a crash",
+        default=0,
+        kept="client",
+    )
+    retry_effects: bool = option(
+        check.flag,
+        "ask again also when the failed attempt had already used tools",
+        default=False,
+        kept="client",
+    )
+
+    # This client.
+    name: str | None = option(check.word, "for threads and the log", kept="program")
+    record: PathLike | None = option(
+        check.path,
+        "a file for both directions of the wire, without secrets",
+        kept="program",
+        typed="--record FILE",
+    )
+    post: PostName | Callable[..., Any] | None = option(
+        check.post,
+        'where handlers run: ``None``, a function, ``"manual"`` or ``"caller"``',
+        kept="program",
+    )
+    raise_handler_errors: bool = option(
+        check.flag, "``ask()`` raises what a handler raised", default=False, kept="program"
+    )
+    transport: Any = option(check.transport, "what to talk to instead of a process", kept="program")
+    dialect: DialectName = option(
+        check.choice(*check.DIALECTS, optional=False),
+        "how the CLI speaks",
+        default="cli",
+        kept="program",
+    )
+
+    __signature__ = SignatureWithOptions()
+
+    def __new__(cls, *values: Any, **given: Any) -> Options:
+        """Refuse unknown names with advice, before the generated __init__ refuses them."""
+        if values:
+            raise TypeError("Options takes its settings by name: Options(model='sonnet')")
+        for name in given:
+            check_option(name, names_of(cls))
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        for name, setting in SETTINGS.items():
+            value = setting.check(name, getattr(self, name))
+            object.__setattr__(self, name, value)  # the dataclass is frozen
+        check_combinations(self)
+        if self.dialect != "cli":
+            check_dialect(self.dialect, greeting_only(self))
+
+    def replace(self, **changes: Unpack[OptionKeywords]) -> Options:
+        """These options with some of them changed, checked again as a whole."""
+        return type(self)(**{**settings_of(self), **changes})
+
+
+SETTINGS: Mapping[str, Setting] = {
+    field.name: dataclasses.replace(field.metadata["setting"], name=field.name)
+    for field in dataclasses.fields(Options)
+}
+# Flags of the CLI that options stand for: given twice they would contradict each other, and a
+# restart could not tell which one to repeat.
+FLAGS_WITH_AN_OPTION = {
+    flag.lstrip("-"): name
+    for name, setting in SETTINGS.items()
+    for flag in (setting.flag, *setting.aliases)
+    if flag
+}
+# The options that say which conversation, with their defaults.
+CONVERSATION: Mapping[str, Any] = {
+    name: setting.default for name, setting in SETTINGS.items() if setting.scope == "conversation"
+}
+
+
+def options_from(options: Options | None, overrides: Mapping[str, Any]) -> Options:
+    """
+    The options of ``Client(options, **overrides)``.
+
+    Raises:
+        TypeError: *options* is not an Options.
+        UsageError: A name is unknown, a value is impossible, or two options contradict each
+            other; the text says what to write instead.
+
+    """
+    if options is None:
+        return Options(**overrides)
+    if not isinstance(options, Options):
+        raise TypeError(
+            f"options must be a claude_sync.Options, not {type(options).__name__}; "
+            "single options are given by name: Client(model='sonnet')"
+        )
+    return options.replace(**overrides) if overrides else options
+
+
+def names_of(options_class: type = Options) -> Sequence[str]:
+    """The names of all options, in order."""
+    return [field.name for field in dataclasses.fields(options_class)]
+
+
+def settings_of(options: Options) -> dict[str, Any]:
+    """All options by name. Not dataclasses.asdict(), which copies deeply."""
+    return {name: getattr(options, name) for name in SETTINGS}
+
+
+def greeting_only(options: Options) -> dict[str, Any]:
+    """What is set of the options that only ``initialize`` carries, by name."""
+    values = {name: getattr(options, name) for name, each in SETTINGS.items() if each.key}
+    return {
+        name: value
+        for name, value in values.items()
+        if SETTINGS[name].flag is None and SETTINGS[name].is_set(value) and value != "all"
+    }
+
+
+def signature_with(
+    function: Callable[..., Any], also: Callable[..., Any] | None = None, more: Iterable[str] = ()
+) -> Signature:
+    """
+    The signature of *function*, with names in place of its ``**overrides``, for completion.
+
+    These are the keywords of *also*, all options that neither of them has, and *more*.
+    """
+    parameters: dict[str, Parameter] = {}
+    for source in (function, also):
+        if source is not None:
+            found = Signature.from_callable(source).parameters
+            parameters.update((name, each) for name, each in found.items() if name != "self")
+    parameters = {
+        name: each for name, each in parameters.items() if each.kind is not Parameter.VAR_KEYWORD
+    }
+    options = {name: setting.default for name, setting in SETTINGS.items()}
+    for name, default in {**options, **dict.fromkeys(more)}.items():
+        hint = Options.__annotations__.get(name, Parameter.empty)
+        parameters.setdefault(
+            name, Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        )
+    return Signature(list(parameters.values()))
+
+
+def described() -> str:
+    """The list of all options, for help()."""
+    lines = []
+    for name, setting in SETTINGS.items():
+        since = "" if setting.since == "2.1" else f" (CLI {setting.since})"
+        lines.append(f"    * ``{name}``: {setting.doc}{since}.")
+    return "\n".join(lines)
+
+
+Options.__doc__ = f"{(Options.__doc__ or '').rstrip()}\n\n{described()}\n"

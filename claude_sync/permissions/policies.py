@@ -1,0 +1,204 @@
+"""
+Ready-made answers to permission requests.
+
+A policy is a function that takes a ``PermissionRequest`` and returns a decision, or None: ask the
+next one. Pass one to ``Client(permissions=...)``, register it with ``client.on_permission``, or
+combine several with ``first_of``::
+
+    policy = policies.first_of(
+        policies.deny_tools("Read(.env)", "Bash(rm *)"),
+        policies.allow_tools("Read", "Edit(src/**)", "Bash(git *)"),
+        policies.ask_on_terminal,
+    )
+
+The first that decides wins, so what is denied comes first. ``claude_sync.permissions.rules``
+describes how rules are written.
+
+The CLI asks only about what its own settings and mode leave open: a policy cannot deny what the
+CLI does not ask.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, Callable, Optional, overload
+
+from ..errors import UsageError
+from ..support.checks import check_path, refuse
+from .file_rules import PATH_KEYS, FilePattern, slashed
+from .rules import ToolUse, allowed_by, parse_rules
+from .terminal import ask_on_terminal
+
+if TYPE_CHECKING:
+    from .request import Decision, PermissionRequest
+
+    Policy = Callable[[PermissionRequest], Optional[Decision]]
+
+__all__ = [
+    "allow_all",
+    "allow_tools",
+    "ask_on_terminal",
+    "deny_all",
+    "deny_tools",
+    "first_of",
+    "read_only",
+]
+
+# It needs an answer; a yes is none.
+QUESTION = "AskUserQuestion"
+
+# They read files of this machine, or keep Claude's own list of things to do.
+READING_TOOLS = frozenset(("Read", "Glob", "Grep", "LS", "NotebookRead", "TodoRead", "TodoWrite"))
+
+
+def allow_all(request: PermissionRequest) -> Decision | None:
+    """Allow every tool. A question for the user stays open: it needs an answer, not a yes."""
+    return None if request.tool == QUESTION else request.allow()
+
+
+def deny_all(request: PermissionRequest) -> Decision:
+    """Deny every tool, questions for the user included."""
+    return request.deny(
+        f"Permission denied: this session may not use {request.tool}, nor any other tool that "
+        "needs permission. Do not try another one: answer from what you know already, and say "
+        "what you could not check."
+    )
+
+
+@overload
+def read_only(request: PermissionRequest) -> Decision | None: ...
+
+
+@overload
+def read_only(*, inside: str | os.PathLike[str]) -> Policy: ...
+
+
+def read_only(request: Any = None, *, inside: Any = None) -> Any:
+    """
+    Allow the tools that read files and search in them; deny all others.
+
+    It denies everything that is not known to only read: tools that write, commands (even those
+    that would only read), the network, and tools of MCP servers. A question for the user stays
+    open.
+
+    ``read_only(inside="docs")`` makes a policy that also denies reading outside of this folder,
+    ``..`` and symbolic links included.
+    """
+    if inside is not None:
+        return reading_inside(check_path("inside", inside))
+    if request is None:
+        raise UsageError(
+            "read_only() needs the folder to read in. Write read_only(inside=path), or pass "
+            "read_only itself, without parentheses."
+        )
+    return decide_reading(request, is_inside=True)
+
+
+def reading_inside(folder: str | os.PathLike[str]) -> Policy:
+    """The policy of ``read_only(inside=folder)``."""
+    home = os.path.realpath(os.path.expanduser(folder))
+    escaped = re.sub(r"([*?\[\\])", r"\\\1", slashed(home))
+    pattern = FilePattern(f"/{escaped}/**")
+
+    def policy(request: PermissionRequest) -> Decision | None:
+        use = use_of(request)
+        without_files = request.tool not in PATH_KEYS
+        return decide_reading(request, without_files or pattern.allows(*use), home)
+
+    return policy
+
+
+def decide_reading(request: PermissionRequest, is_inside: bool, home: str = "") -> Decision | None:
+    """Allow what reads, in the right place; deny the rest."""
+    if request.tool == QUESTION:
+        return None
+    if request.tool in READING_TOOLS and is_inside:
+        return request.allow()
+    where = f" in {home}" if home else ""
+    return request.deny(
+        f"Permission denied: this session only reads files{where}. Use Read, Grep and Glob{where}; "
+        "describe changes and commands in your answer instead of making them."
+    )
+
+
+def allow_tools(*rules: str) -> Policy:
+    """
+    A policy that allows what the rules cover, and leaves the rest open.
+
+    A shell command is allowed if it consists of simple commands, each of which is covered by one
+    of the rules: with ``"Bash(git *)"`` not ``git log; rm x``, ``git log $(rm x)`` or
+    ``git log > x``, nor anything that is not completely understood. Paths are resolved before
+    they are compared.
+
+    A rule is about a command and not about what the command does: ``"Bash(git *)"`` covers all
+    arguments of git, even those that make it run another program (``git -c core.pager=...``),
+    and ``"Bash(find *)"`` covers ``find -exec``. A path in a command is not resolved:
+    ``"Bash(cat src/*)"`` covers ``cat src/../../etc/passwd``; and without a blank before the
+    wildcard, ``"Bash(git*)"`` covers ``git-evil``. The plain name of a program is what the shell
+    makes of it, with the user's own aliases and PATH.
+
+    Rules never decide a question for the user (``AskUserQuestion``).
+    """
+    parsed = parse_rules("allow_tools", rules)
+
+    def policy(request: PermissionRequest) -> Decision | None:
+        is_allowed = request.tool != QUESTION and allowed_by(parsed, use_of(request))
+        return request.allow() if is_allowed else None
+
+    return policy
+
+
+def deny_tools(*rules: str) -> Policy:
+    """
+    A policy that denies what the rules may mean, and leaves the rest open.
+
+    A shell command is denied if any part of it could be what a rule names: inside a
+    substitution, behind ``sudo``, ``env`` or ``xargs``, in other quotes, with a variable in its
+    place; and if it cannot be understood at all. Options before a subcommand make no difference:
+    ``"Bash(git push *)"`` denies ``git -C . push``. A path is denied as it is written or as it
+    resolves.
+
+    Such a rule stops what is written openly. It cannot know what a script, a makefile or
+    ``python -c`` will do, and a rule about Read does not stop ``cat``. To be safe allow what is
+    needed instead.
+    """
+    parsed = parse_rules("deny_tools", rules)
+
+    def policy(request: PermissionRequest) -> Decision | None:
+        use = use_of(request)
+        denying = next((rule for rule in parsed if rule.may_match(use)), None)
+        if denying is None:
+            return None
+        return request.deny(
+            f"Permission denied: this is, or could be, what the rule {denying.text!r} of this "
+            "session forbids. Do not try to do the same in another way: go on without it. If you "
+            "meant something else, use one simple command or a plain path that shows it."
+        )
+
+    return policy
+
+
+def first_of(*policies: Policy) -> Policy:
+    """A policy that asks others in turn; the first decision stands, and None asks the next."""
+    if not policies:
+        raise UsageError("first_of() needs a policy. Write for example first_of(deny_all).")
+    for each in policies:
+        if not callable(each):
+            raise refuse(
+                "each argument of first_of()",
+                each,
+                "a policy: a function, or a call such as allow_tools('Read'); write "
+                "first_of(*policies) for a list of them",
+            )
+
+    def policy(request: PermissionRequest) -> Decision | None:
+        decisions = (each(request) for each in policies)
+        return next((decision for decision in decisions if decision is not None), None)
+
+    return policy
+
+
+def use_of(request: PermissionRequest) -> ToolUse:
+    """What rules look at: the input that will run, whatever a handler did to its copies."""
+    return ToolUse(request.tool, dict(request.raw_input), request.cwd)

@@ -1,0 +1,697 @@
+"""
+Types: what JSON Schema they have, and how JSON becomes a value of them.
+
+::
+
+    annotation -> [shape] -> JSON Schema -> Claude -> JSON -> [shape] -> value
+
+JSON is checked by the schema first, so what Claude is told and what is refused are the same.
+Then it is converted, which finds what a schema cannot say: a schema can say "date", but only the
+conversion looks at the calendar.
+
+Classes that contain themselves become definitions; everything else is written out where it
+stands, which a reader understands best. Types of Pydantic are left to Pydantic, which is
+never imported here.
+"""
+
+from __future__ import annotations
+
+import base64
+import collections.abc
+import dataclasses
+import datetime
+import decimal
+import enum
+import inspect
+import json
+import pathlib
+import re
+import sys
+import types
+import typing
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, InitVar
+from typing import Any, ClassVar, ForwardRef, Literal, NamedTuple, TypeVar, Union
+
+import typing_extensions
+from typing_extensions import Annotated, Self, get_args, get_origin, get_type_hints, is_typeddict
+
+from ..support.text import short_json
+from .docstrings import documentation_of
+from .json_schema import MOST_PROBLEMS, Mismatch, Problem, Schema, adopted, check, free_name
+from .values import NoJsonForm, enum_values, identity, plain_value
+
+__all__ = [
+    "UNIONS",
+    "Convert",
+    "Field",
+    "NoSchema",
+    "Shape",
+    "Types",
+    "converted",
+    "enclosing_names",
+    "object_schema",
+    "shown_hint",
+]
+
+USABLE = (
+    "Use str, int, float, bool, None, list, dict, tuple, set, Optional, Union, Literal, an Enum, "
+    "a dataclass, a TypedDict, a NamedTuple, a Pydantic model, datetime, date, time, UUID, Path, "
+    "Decimal, bytes, or Any for any value."
+)
+
+Convert = Callable[[Any], Any]
+
+LISTS = (
+    list,
+    collections.abc.Sequence,
+    collections.abc.MutableSequence,
+    collections.abc.Collection,
+    collections.abc.Iterable,
+)
+SETS = (set, frozenset, collections.abc.Set, collections.abc.MutableSet)
+DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+UNIONS = (Union, types.UnionType)
+LITERALS = (Literal, typing_extensions.Literal)
+
+
+def both(name: str) -> tuple[Any, ...]:
+    """What *name* is in ``typing`` and in ``typing_extensions``, which may differ."""
+    return tuple(getattr(each, name) for each in (typing, typing_extensions) if hasattr(each, name))
+
+
+NOT_REQUIRED, REQUIRED = both("NotRequired"), both("Required")
+KEY_WRAPPERS = (*NOT_REQUIRED, *REQUIRED, *both("ReadOnly"))
+ALIASES = both("TypeAliasType")
+
+
+class NoSchema(Exception):
+    """
+    An annotation has no JSON Schema.
+
+    Attributes:
+        what: The annotation, and where inside it the trouble is.
+        advice: What to do instead.
+
+    """
+
+    def __init__(self, what: str, advice: str = USABLE) -> None:
+        super().__init__(what, advice)
+        self.what = what
+        self.advice = advice
+
+
+class Shape(NamedTuple):
+    """
+    What values of a type are in JSON.
+
+    Attributes:
+        schema: The JSON Schema; not to be changed.
+        convert: Makes a value of JSON that fits the schema; raises Mismatch for what the schema
+            cannot say.
+        about: The description that the annotation gives, which goes before others.
+
+    """
+
+    schema: Schema
+    convert: Convert
+    about: str = ""
+
+
+class Field(NamedTuple):
+    """A field of a class, or a parameter of a function."""
+
+    shape: Shape
+    required: bool
+    schema: Schema
+
+
+def as_is(value: Any) -> Any:
+    """What JSON and Python have in common."""
+    return value
+
+
+def making(
+    make: Callable[[Any], Any], expected: str, kinds: tuple[type[Exception], ...]
+) -> Convert:
+    """A conversion by *make*, whose exceptions of these *kinds* mean that a value is wrong."""
+
+    def convert(value: Any) -> Any:
+        try:
+            return make(value)
+        except kinds as error:
+            raise Mismatch(((), f"expected {expected}, got {short_json(value)}")) from error
+
+    return convert
+
+
+# Types that are written as text. What is read does not depend on the version of Python,
+# whose own readers accept more from release to release.
+
+DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+TIME = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})?"
+DECIMAL = r"^[+-]?[0-9]+(\.[0-9]+)?$"
+
+
+def iso(pattern: str, make: Callable[[str], Any]) -> Callable[[str], Any]:
+    """*make*, given texts by *pattern* in the one spelling that every version of Python reads."""
+
+    def read(text: str) -> Any:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(text)
+        text = re.sub(r"[Zz]$", "+00:00", text)
+        # Exactly six digits after the point.
+        return make(re.sub(r"\.([0-9]+)", lambda found: f".{found[1][:6]:0<6}", text))
+
+    return read
+
+
+def from_base64(text: str) -> bytes:
+    """The bytes that a text stands for."""
+    return base64.b64decode(text.encode("ascii"), validate=True)
+
+
+read_moment = iso(f"{DATE}[Tt ]{TIME}", datetime.datetime.fromisoformat)
+read_day = iso(DATE, datetime.date.fromisoformat)
+read_time = iso(TIME, datetime.time.fromisoformat)
+FORMATTED: tuple[tuple[Any, Schema, str, Callable[[str], Any]], ...] = (
+    (datetime.datetime, {"format": "date-time"}, "a time like 2026-03-01T14:30:00Z", read_moment),
+    (datetime.date, {"format": "date"}, "a date like 2026-03-01", read_day),
+    (datetime.time, {"format": "time"}, "a time like 14:30:00", read_time),
+    (uuid.UUID, {"format": "uuid"}, "a UUID", uuid.UUID),
+    (decimal.Decimal, {"pattern": DECIMAL}, "a number like 12.50", decimal.Decimal),
+    (bytes, {"contentEncoding": "base64"}, "bytes in base64", from_base64),
+    (pathlib.Path, {"format": "path"}, "a path", pathlib.Path),
+    (pathlib.PurePath, {"format": "path"}, "a path", pathlib.Path),
+)
+
+ANYTHING = Shape({}, as_is)
+TEXT = Shape({"type": "string"}, as_is)
+NOTHING = Shape({"type": "null"}, as_is)
+SCALAR = Shape({"type": ["string", "number", "boolean", "null"]}, as_is)
+SIMPLE: dict[Any, Shape] = {
+    Any: ANYTHING,
+    object: ANYTHING,
+    str: TEXT,
+    int: Shape({"type": "integer"}, int),
+    float: Shape({"type": "number"}, making(float, "a smaller number", (OverflowError,))),
+    bool: Shape({"type": "boolean"}, as_is),
+    None: NOTHING,
+    type(None): NOTHING,
+    **{
+        kind: Shape(
+            {"type": "string", **keywords},
+            making(make, expected, (ValueError, ArithmeticError)),
+        )
+        for kind, keywords, expected, make in FORMATTED
+    },
+}
+
+
+# Types with others inside. An error says where; all that is wrong is told at once.
+
+
+def converted(value: Any, converts: Mapping[Any, Convert]) -> dict[Any, Any]:
+    """Convert each ``value[step]``; raise all that is wrong in it."""
+    made, problems, cause = {}, [], None
+    for step, convert in converts.items():
+        try:
+            made[step] = convert(value[step])
+        except Mismatch as error:
+            problems += [((step, *path), text) for path, text in error.found]
+            cause = cause or error.__cause__
+    if problems:
+        raise Mismatch(*problems[:MOST_PROBLEMS]) from cause
+    return made
+
+
+def choice(pairs: Iterable[tuple[Any, Any]]) -> Shape:
+    """One of a few plain values, each of which stands for a value of Python."""
+    meanings: dict[Any, tuple[Any, Any]] = {}
+    for said, meant in pairs:
+        meanings.setdefault(identity(said), (said, meant))
+    values = [said for said, _ in meanings.values()]
+    is_textual = all(isinstance(each, str) for each in values)
+    schema: Schema = {"type": "string", "enum": values} if is_textual else {"enum": values}
+    return Shape(schema, lambda value: meanings[identity(value)][1])
+
+
+def array(item: Shape, build: Callable[[Iterable[Any]], Any]) -> Shape:
+    """Lists of any length, for lists, tuples and sets."""
+    schema: Schema = {"type": "array"}
+    if item.schema:
+        schema["items"] = item.schema
+    if build in (set, frozenset):
+        schema["uniqueItems"] = True
+
+    def convert(value: Any) -> Any:
+        made = converted(value, dict.fromkeys(range(len(value)), item.convert)).values()
+        return making(build, "items that can be in a set", (TypeError,))(made)
+
+    return Shape(schema, convert)
+
+
+def fixed_array(items: Sequence[Shape]) -> Shape:
+    """Lists with one shape for each place, for tuples."""
+    schema: Schema = {"type": "array", "minItems": len(items), "maxItems": len(items)}
+    if items:
+        schema["prefixItems"] = [each.schema for each in items]
+    converts = {index: each.convert for index, each in enumerate(items)}
+    return Shape(schema, lambda value: tuple(converted(value, converts).values()))
+
+
+def table(key: Shape, item: Shape) -> Shape:
+    """Objects with any keys, for dicts."""
+    schema: Schema = {"type": "object"}
+    if "enum" in key.schema:
+        schema["propertyNames"] = key.schema
+    if item.schema:
+        schema["additionalProperties"] = item.schema
+
+    def convert(value: Any) -> Any:
+        made = converted(value, dict.fromkeys(value, item.convert))
+        return {key.convert(name): each for name, each in made.items()}
+
+    return Shape(schema, convert)
+
+
+def record(owner: Any, fields: Mapping[str, Field], description: str) -> Shape:
+    """Objects with known keys, for classes that are called with their fields as keywords."""
+    schema = object_schema(fields)
+    if description:
+        schema["description"] = description
+
+    def convert(value: Any) -> Any:
+        made = converted(value, {name: fields[name].shape.convert for name in value})
+        try:
+            return owner(**made)
+        except Exception as error:
+            # The class has rules of its own; what it says about them is what helps.
+            raise Mismatch(((), f"{type(error).__name__}: {error}")) from error
+
+    return Shape(schema, convert)
+
+
+def object_schema(fields: Mapping[str, Field], others: Schema | bool = False) -> Schema:
+    """The schema of an object with *fields*; *others* is the schema of further ones."""
+    schema: Schema = {
+        "type": "object",
+        "properties": {name: field.schema for name, field in fields.items()},
+    }
+    required = [name for name, field in fields.items() if field.required]
+    if required:
+        schema["required"] = required
+    schema["additionalProperties"] = others
+    return schema
+
+
+class Types:
+    """
+    Makes shapes of annotations; *names* are those that their texts may mention.
+
+    Attributes:
+        definitions: The schemas of classes that contain themselves, by name.
+
+    """
+
+    def __init__(
+        self, names: Mapping[str, Any], global_names: dict[str, Any] | None = None
+    ) -> None:
+        self.definitions: Schema = {}
+        self._locals = dict(names)
+        self._globals = global_names or {}
+        self._shapes: dict[Any, Shape] = {}
+        # What type variables and Self stand for in the field that is being made.
+        self._variables: Mapping[Any, Any] = {}
+
+    def resolved(self, hint: Any) -> Any:
+        """*hint* with the names in it looked up."""
+        if not isinstance(hint, (str, ForwardRef)):
+            return hint
+
+        def holder() -> None:
+            """Has the annotation."""
+
+        holder.__annotations__ = {"it": hint}
+        try:
+            return get_type_hints(holder, self._globals, self._locals, include_extras=True)["it"]
+        except Exception as error:
+            raise unresolved(hint, error) from error
+
+    def shape(self, hint: Any) -> Shape:
+        """
+        The shape of what an annotation allows.
+
+        Raises:
+            NoSchema: It has none.
+
+        """
+        hint = with_arguments(self.resolved(hint), self._variables)
+        origin, arguments = get_origin(hint), get_args(hint)
+        kind = origin or hint
+        if not isinstance(kind, collections.abc.Hashable):
+            raise NoSchema(shown_hint(hint))
+        if origin is Annotated:
+            return self._annotated(hint, arguments)
+        if origin in KEY_WRAPPERS:
+            return self.shape(arguments[0])
+        if origin in UNIONS:
+            return self._union([self.shape(each) for each in arguments])
+        if origin in LITERALS:
+            return choice(literal(hint, each) for each in arguments)
+        if kind in LISTS:
+            return array(self._item(arguments), list)
+        if kind in SETS:
+            return self._set(hint, kind, arguments)
+        if kind in DICTS:
+            return self._table(hint, arguments)
+        if kind is tuple:
+            return self._tuple(hint, arguments)
+        if kind in SIMPLE:
+            return SIMPLE[kind]
+        if isinstance(kind, type):
+            return self._class(hint, kind)
+        if isinstance(hint, TypeVar):
+            return self._variable(hint)
+        if hasattr(hint, "__supertype__"):
+            return self.shape(hint.__supertype__)
+        if isinstance(hint, ALIASES):
+            return self._named(hint, hint.__name__, lambda: self.shape(hint.__value__))
+        raise NoSchema(shown_hint(hint))
+
+    def _annotated(self, hint: Any, arguments: tuple[Any, ...]) -> Shape:
+        """A type with a text about it, or with limits of Pydantic."""
+        inner, *metadata = arguments
+        is_pydantics = any(is_of_pydantic(type(each)) for each in metadata)
+        shape = self._pydantic(hint) if is_pydantics else self.shape(inner)
+        for each in metadata:
+            text = each if isinstance(each, str) else getattr(each, "documentation", None)
+            if isinstance(text, str):
+                schema = {**shape.schema, "description": text}
+                return Shape(schema, shape.convert, text)
+        return shape
+
+    def _item(self, arguments: tuple[Any, ...]) -> Shape:
+        return self.shape(arguments[0]) if arguments else ANYTHING
+
+    def _set(self, hint: Any, kind: Any, arguments: tuple[Any, ...]) -> Shape:
+        item = self._item(arguments)
+        item = SCALAR if item is ANYTHING else item  # only these can be in a set
+        if arguments and getattr(get_origin(arguments[0]) or arguments[0], "__hash__", 0) is None:
+            advice = "Use a list, or items that are hashable, such as texts, numbers and tuples."
+            raise NoSchema(f"{shown_hint(hint)}, whose items cannot be in a set", advice)
+        frozen = kind in (frozenset, collections.abc.Set)
+        return array(item, frozenset if frozen else set)
+
+    def _table(self, hint: Any, arguments: tuple[Any, ...]) -> Shape:
+        key, item = (self.shape(each) for each in arguments or (str, Any))
+        if key is ANYTHING or key.schema.get("type") == "string":
+            return table(key, item)
+        advice = "Keys of JSON objects are str."
+        raise NoSchema(f"{shown_hint(hint)}, whose keys are not texts", advice)
+
+    def _tuple(self, hint: Any, arguments: tuple[Any, ...]) -> Shape:
+        if hint in (tuple, typing.Tuple):
+            return array(ANYTHING, tuple)
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return array(self.shape(arguments[0]), tuple)
+        # In Python 3.10, the empty tuple has one argument: itself.
+        return fixed_array([self.shape(each) for each in arguments if each != ()])
+
+    def _variable(self, hint: TypeVar) -> Shape:
+        """A type variable without a meaning here: its bound, its constraints, or anything."""
+        if hint.__bound__ is not None:
+            return self.shape(hint.__bound__)
+        constraints = [self.shape(each) for each in hint.__constraints__]
+        return self._union(constraints) if constraints else ANYTHING
+
+    def _class(self, hint: Any, kind: type) -> Shape:
+        if is_of_pydantic(kind):
+            return self._pydantic(hint)
+        if isinstance(kind, enum.EnumMeta):
+            members = enum_values(kind)
+            if not members:
+                raise NoSchema(f"{shown_hint(hint)}, which has no members")
+            return choice((value, kind[name]) for name, value in members.items())
+        is_tuple = issubclass(kind, tuple) and hasattr(kind, "_fields")
+        if is_tuple or is_typeddict(kind) or dataclasses.is_dataclass(kind):
+            return self._named(hint, kind.__name__, lambda: self._record(kind, hint))
+        raise NoSchema(shown_hint(hint), f"Make it a dataclass. {USABLE}")
+
+    def _pydantic(self, hint: Any) -> Shape:
+        """A type that Pydantic knows all about: its own validation, its own schema."""
+        if hint in self._shapes:
+            return self._shapes[hint]
+        name = shown_hint(hint)
+        try:
+            adapter = sys.modules["pydantic"].TypeAdapter(hint)
+            schema = adopted(adapter.json_schema(), self.definitions)
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            raise NoSchema(
+                f"{name}, of which Pydantic makes no JSON Schema "
+                f"({type(error).__name__}: {reason})",
+                "Use types in its fields that have a JSON Schema; "
+                "Model.model_json_schema() shows whether they have.",
+            ) from error
+
+        def convert(value: Any) -> Any:
+            # As JSON: a strict model takes a date from JSON, but not from a str.
+            try:
+                return adapter.validate_json(json.dumps(value))
+            except Exception as error:
+                raise Mismatch(*problems_of_pydantic(error)) from error
+
+        self._shapes[hint] = Shape(schema, convert)
+        return self._shapes[hint]
+
+    def _named(self, key: Any, name: str, make: Callable[[], Shape]) -> Shape:
+        """The shape that *make* makes; if it contains itself, one that has a definition."""
+        if key in self._shapes:
+            found = self._shapes[key]
+            if found.convert is as_is and not found.schema:  # inside itself
+                free = free_name(name, self.definitions)
+                # Until the class is known, nothing fits.
+                self.definitions[free] = {"enum": []}
+                found.schema["$ref"] = f"#/$defs/{free}"
+                late = Shape(found.schema, lambda value: self._shapes[key].convert(value))
+                self._shapes[key] = late
+            return self._shapes[key]
+        opened = self._shapes[key] = Shape({}, as_is)
+        try:
+            whole = make()
+        except BaseException:
+            del self._shapes[key]
+            raise
+        if opened.schema:
+            self.definitions[opened.schema["$ref"].rpartition("/")[2]] = whole.schema
+            whole = whole._replace(schema=opened.schema)
+        self._shapes[key] = whole
+        return whole
+
+    def _union(self, shapes: Sequence[Shape]) -> Shape:
+        """Values of one of several shapes: of the first that fits."""
+        root = {"$defs": self.definitions}
+
+        def convert(value: Any) -> Any:
+            failures = []
+            for shape in shapes:
+                try:
+                    check(root, shape.schema, value)
+                    return shape.convert(value)
+                except Mismatch as error:
+                    failures.append(error)
+            # What fits a schema and does not convert says more.
+            raise max(failures, key=lambda error: error.__cause__ is not None)
+
+        return Shape({"anyOf": [each.schema for each in shapes]}, convert)
+
+    def field(self, shape: Shape, default: Any, about: str, required: bool) -> Field:
+        """A field with its default, which is in the schema if JSON can say it."""
+        extra: Schema = {}
+        if default is None and not self._fits(shape, None):
+            shape = self._union([shape, NOTHING])  # "x: int = None" means that None is possible
+        if default is not MISSING:
+            try:
+                said = plain_value(default, strict=True)
+                extra = {"default": said} if self._fits(shape, said) else {}
+            except NoJsonForm:
+                pass
+        # What the annotation itself says goes before the docstring, and both before the class.
+        told = {"description": about} if about and not shape.about else {}
+        return Field(shape, required, {**shape.schema, **told, **extra})
+
+    def _fits(self, shape: Shape, value: Any) -> bool:
+        try:
+            check({"$defs": self.definitions}, shape.schema, value)
+            shape.convert(value)
+            return True
+        except Mismatch:
+            return False
+
+    def _record(self, owner: Any, hint: Any) -> Shape:
+        names = {**self._locals, **enclosing_names(owner), owner.__name__: owner}
+        try:
+            hints = get_type_hints(owner, None, names, include_extras=True)
+            meanings = meanings_of(owner, hint, hint)
+        except Exception as error:
+            raise unresolved(owner.__qualname__, error) from error
+        fields = {}
+        outer = self._variables
+        for name, each, default, required in fields_of(owner, hints):
+            self._variables = meanings.get(name, {})
+            try:
+                shape = self.shape(each)
+            except NoSchema as error:
+                where = f"{error.what} (field {name!r} of {owner.__name__})"
+                raise NoSchema(where, error.advice) from error
+            finally:
+                self._variables = outer
+            fields[name] = self.field(shape, default, about_field(owner, name), required)
+        return record(owner, fields, documentation_of(own_docstring(owner)).description)
+
+
+def fields_of(owner: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, bool]]:
+    """The fields of a class: name, annotation, default, and whether it has to be given."""
+    if is_typeddict(owner):
+        for name, hint in hints.items():
+            yield name, hint, MISSING, is_required(hint, name in owner.__required_keys__)
+    elif dataclasses.is_dataclass(owner):
+        for name, field in owner.__dataclass_fields__.items():
+            hint = hints[name].type if isinstance(hints[name], InitVar) else hints[name]
+            if field.init and hint is not ClassVar and get_origin(hint) is not ClassVar:
+                required = field.default is MISSING and field.default_factory is MISSING
+                yield name, hint, field.default, required
+    else:
+        for name in owner._fields:
+            default = owner._field_defaults.get(name, MISSING)
+            yield name, hints.get(name, Any), default, default is MISSING
+
+
+def is_required(hint: Any, by_class: bool) -> bool:
+    """Whether a key has to be there; written as text, the wrappers say more than the class."""
+    while get_origin(hint) in (*KEY_WRAPPERS, Annotated):
+        if get_origin(hint) in (*NOT_REQUIRED, *REQUIRED):
+            return get_origin(hint) in REQUIRED
+        hint = get_args(hint)[0]
+    return by_class
+
+
+def meanings_of(owner: Any, hint: Any, itself: Any) -> dict[str, dict[Any, Any]]:
+    """
+    What type variables stand for in the annotation of each field of *owner*.
+
+    *hint* is *owner* itself or *owner* with arguments; *itself* is what Self means. One
+    variable may stand for different things in a class and in its base.
+    """
+    arguments = dict(zip(getattr(owner, "__parameters__", ()), get_args(hint)))
+    arguments[Self] = itself
+    found: dict[str, dict[Any, Any]] = {}
+    for base in reversed(vars(owner).get("__orig_bases__", owner.__bases__)):
+        origin = get_origin(base) or base
+        if isinstance(origin, type) and origin not in (object, typing.Generic):
+            found.update(meanings_of(origin, with_arguments(base, arguments), itself))
+    own = dict.fromkeys(inspect.get_annotations(owner), arguments)
+    # The annotations of all bases of a TypedDict have become its own.
+    return {**own, **found} if is_typeddict(owner) else {**found, **own}
+
+
+def with_arguments(hint: Any, arguments: Mapping[Any, Any]) -> Any:
+    """*hint* with the type variables in it replaced by what they stand for."""
+    if isinstance(hint, TypeVar) or hint is Self:
+        return arguments.get(hint, hint)
+    variables = getattr(hint, "__parameters__", ())
+    if isinstance(hint, type) or not any(each in arguments for each in variables):
+        return hint
+    return hint[tuple(arguments.get(each, each) for each in variables)]
+
+
+def about_field(owner: Any, name: str) -> str:
+    """What is said about a field: in its metadata, in the docstring, or in that of a base."""
+    field = getattr(owner, "__dataclass_fields__", {}).get(name)
+    told = field.metadata.get("description") if field is not None else None
+    if isinstance(told, str):
+        return told
+    texts = (documentation_of(own_docstring(each)).parameters.get(name) for each in owner.__mro__)
+    return next(filter(None, texts), "")
+
+
+def own_docstring(owner: Any) -> str | None:
+    """The docstring that was written for a class; not one that is inherited or generated."""
+    text = vars(owner).get("__doc__")
+    is_generated = isinstance(text, str) and text.startswith(f"{owner.__name__}(")
+    return text if isinstance(text, str) and not is_generated else None
+
+
+def literal(hint: Any, value: Any) -> tuple[Any, Any]:
+    """A value of Literal: what stands for it in JSON, and itself."""
+    if isinstance(value, enum.Enum):
+        return enum_values(type(value))[value.name], value
+    if isinstance(value, bytes):
+        raise NoSchema(shown_hint(hint), "Texts, numbers, bools and None can be literals.")
+    return value, value
+
+
+def is_of_pydantic(kind: type) -> bool:
+    """Whether Pydantic knows about values of a class: its models, its types, its limits."""
+    if "pydantic" not in sys.modules:
+        return False
+    home = kind.__module__.partition(".")[0]
+    return home in ("annotated_types", "pydantic") or any(
+        hasattr(kind, name) for name in ("__get_pydantic_core_schema__", "__pydantic_core_schema__")
+    )
+
+
+def problems_of_pydantic(error: Exception) -> list[Problem]:
+    """What an exception of Pydantic says, place by place."""
+    if type(error).__name__ != "ValidationError":
+        return [((), f"{type(error).__name__}: {error}")]
+    found: list[Problem] = []
+    for each in error.errors():  # type: ignore[attr-defined]
+        value = each.get("input")
+        is_short = each["type"] != "missing" and not isinstance(value, (dict, list))
+        found.append(
+            (each["loc"], each["msg"] + (f", got {short_json(value)}" if is_short else ""))
+        )
+    return found[:MOST_PROBLEMS]
+
+
+def enclosing_names(thing: Any) -> dict[str, Any]:
+    """
+    The names around the place where a function or class was defined, as far as they are known.
+
+    Those of the functions around it can be seen only while they run, which is the case where a
+    decorator is used; what the function itself mentions is always known.
+    """
+    names: dict[str, Any] = {}
+    free = getattr(getattr(thing, "__code__", None), "co_freevars", ())
+    for name, cell in zip(free, getattr(thing, "__closure__", None) or ()):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    around = getattr(thing, "__qualname__", "").split(".")[:-1]
+    frame = inspect.currentframe() if around else None
+    while frame is not None:
+        if frame.f_code.co_name in around and frame.f_globals.get("__name__") == thing.__module__:
+            names = {**frame.f_locals, **names}
+        frame = frame.f_back
+    return names
+
+
+def unresolved(hint: Any, error: Exception) -> NoSchema:
+    """The error for an annotation with a name that is not known, or that cannot be evaluated."""
+    text = hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint
+    return NoSchema(
+        f"{text}, which cannot be resolved ({type(error).__name__}: {error})",
+        "Names in annotations must exist while the program runs (not only for type checkers), "
+        "in the module or in the functions around it.",
+    )
+
+
+def shown_hint(hint: Any) -> str:
+    """An annotation, as the program spells it."""
+    if isinstance(hint, type) and not get_args(hint):
+        return hint.__qualname__
+    return str(hint).replace("typing.", "")

@@ -1,0 +1,209 @@
+"""
+Read what a program passes as a file: a path, bytes, an open file, a picture of another package.
+
+Nothing here waits for ever: a path that is a pipe is not opened, and reading stops where it is
+more than can be sent. Neither Pillow nor matplotlib is imported: a program that has such an
+object has imported its package, so a Pillow image is known by the class that is loaded, and a
+figure by its ``savefig``.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from typing import Any
+
+from ..errors import UsageError
+from .images import LARGEST_IMAGE, LARGEST_SIDE, Image, image_fault
+
+__all__ = ["LARGEST_TOTAL", "content_of", "image_of", "is_picture", "sendable"]
+
+# The Messages API takes requests of 32 MB, counted in base64. This leaves room for what else is
+# in one; reading stops here.
+LARGEST_TOTAL = 30 * 1024 * 1024
+
+# An error shows this much of a path; some are no paths, but megabytes of text.
+SHOWN = 200
+SOURCES = (
+    "Pass the path of a file, its bytes, an open file, a claude_sync.Image, a Pillow image or "
+    "a matplotlib figure."
+)
+
+# An image that is too large is reduced to this. CLIs do the same to files that they read.
+REDUCED_SIDE = 2000
+JPEG_QUALITY = 85
+
+
+def content_of(source: Any, label: str) -> tuple[bytes | str, str | None]:
+    """The content of *source*, whatever it is, and its name if it has one."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source), None
+    if isinstance(source, (str, os.PathLike)):
+        return content_at(os.fsdecode(os.fspath(source)))
+    if isinstance(source, Image):
+        return source.data, None
+    if is_picture(source):
+        return picture_bytes(source, label), None
+    if callable(getattr(source, "read", None)):
+        return content_left(source, label)
+    raise UsageError(f"cannot attach {type(source).__name__}. {SOURCES}")
+
+
+def image_of(source: Any) -> Image:
+    """The image that *source* is or holds; what :meth:`Image.open` does."""
+    for image in (source, getattr(source, "image", None)):  # an ImageBlock has one
+        if isinstance(image, Image):
+            return image
+    content, name = content_of(source, "the image")
+    data = content if isinstance(content, bytes) else b""  # an open text is no image
+    fault = image_fault(data)
+    if fault is not None:
+        raise UsageError(f"{repr(name) if name else 'the image'} {fault}")
+    return Image(data)
+
+
+def content_at(path: str) -> tuple[bytes, str]:
+    """The file at a path, which may begin with ``~``."""
+    if path.startswith("~") and not os.path.exists(path):
+        path = os.path.expanduser(path)
+    try:
+        check_is_file(path)
+        with open(path, "rb") as file:
+            return file.read(), sendable(os.path.basename(path))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        shown = repr(path if len(path) <= SHOWN else path[:SHOWN] + "...")
+        raise UsageError(f"cannot attach {shown}: {reason}. {advice_on(path)}") from error
+
+
+def check_is_file(path: str) -> None:
+    """Refuse what is no file without opening it: a pipe could keep us waiting for ever."""
+    found = os.stat(path)
+    if stat.S_ISDIR(found.st_mode):
+        what, advice = (
+            "a folder",
+            "Attach files in it, or let Claude read it in one of its folders.",
+        )
+    elif not stat.S_ISREG(found.st_mode):
+        what, advice = "a pipe or a device", "Read it yourself, and attach the bytes."
+    elif found.st_size > LARGEST_TOTAL:
+        what = f"too large, {found.st_size / 1e6:.0f} MB"
+        advice = "Attach a part of it, or let Claude read the file itself."
+    else:
+        return
+    raise UsageError(f"{path!r} is {what}. {advice}")
+
+
+def advice_on(path: str) -> str:
+    """What to do about a path that cannot be read."""
+    if "://" in path or path.startswith("data:"):
+        return "An address is no file. Download it, and attach the bytes."
+    if "\n" in path or len(path) > 255:
+        return "A str is the path of a file. For a text use data=..., or attach text.encode()."
+    return "Check the path, which starts at the folder of this program, and your rights."
+
+
+def content_left(file: Any, label: str) -> tuple[bytes | str, str | None]:
+    """What is left in an open file, and its name."""
+    name = getattr(file, "name", None)
+    # The number of a descriptor, and <stdin>, are no names.
+    shown = os.path.basename(name) if isinstance(name, str) and name[:1] != "<" else ""
+    label = repr(shown) if shown else label
+    try:
+        content = file.read(LARGEST_TOTAL + 1)
+        # Raw pipes and sockets give little at a time.
+        while content and len(content) <= LARGEST_TOTAL and (more := file.read(LARGEST_TOTAL)):
+            content += more
+        position = file.tell() if hasattr(file, "seekable") and file.seekable() else 0
+    except Exception as error:  # an object of the program's may raise anything
+        reason = f"{type(error).__name__}: {error}"[:SHOWN]
+        advice = "Open it for reading: images and PDFs with 'rb', texts with their encoding."
+        raise UsageError(f"cannot read {label}: {reason}. {advice}") from error
+    if not isinstance(content, (bytes, str)):
+        raise UsageError(f"cannot read {label}: its read() gives no bytes. {SOURCES}")
+    if not content and position:
+        raise UsageError(f"nothing is left to read in {label}. Go back first: file.seek(0).")
+    return content, sendable(shown) or None
+
+
+def sendable(text: str) -> str:
+    """*text* without halves of letters, which names and texts of unknown encoding may have."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+# Pictures of other packages.
+
+
+def is_picture(value: Any) -> bool:
+    """Whether *value* is a Pillow image or a figure that can be saved."""
+    return is_pillow_image(value) or savefig_of(value) is not None
+
+
+def is_pillow_image(value: Any) -> bool:
+    """Whether *value* is an image of Pillow, which is loaded then."""
+    image_class = getattr(sys.modules.get("PIL.Image"), "Image", None)
+    return image_class is not None and isinstance(value, image_class)
+
+
+def savefig_of(value: Any) -> Any:
+    """What saves the figure that *value* is, or that a plot is in; None for anything else."""
+    figure = value if hasattr(value, "savefig") else getattr(value, "figure", None)
+    return getattr(figure, "savefig", None)
+
+
+def picture_bytes(value: Any, label: str) -> bytes:
+    """*value* as an image file. Pillow images that are too large are reduced."""
+    try:
+        if is_pillow_image(value):
+            return pillow_bytes(value)
+        return saved(savefig_of(value), format="png")
+    except Exception as error:
+        raise UsageError(
+            f"{label}, a {type(value).__name__}, cannot be made into a png: {error}. Save it "
+            "yourself, and attach the file."
+        ) from error
+
+
+def pillow_bytes(image: Any) -> bytes:
+    """A Pillow image as png, or if that is too large, smaller, or as jpeg."""
+    from PIL import ImageOps
+
+    # Cameras turn pictures by a note in the file, which png does not have.
+    image = ImageOps.exif_transpose(image)
+    if image.mode[0] in "IF":  # one number a pixel
+        image = grey(image)
+    elif image.mode not in ("1", "L", "LA", "P", "RGB", "RGBA"):
+        image = with_colors(image)
+    data = saved(image.save, format="PNG") if max(image.size) <= LARGEST_SIDE else b""
+    if not 0 < len(data) <= LARGEST_IMAGE:
+        image = with_colors(image)
+        image.thumbnail((REDUCED_SIDE, REDUCED_SIDE))
+        data = saved(image.save, format="PNG")
+    if len(data) > LARGEST_IMAGE:
+        data = saved(image.convert("RGB").save, format="JPEG", quality=JPEG_QUALITY)
+    return data
+
+
+def with_colors(image: Any) -> Any:
+    """A copy of the image in colors."""
+    transparent = image.mode in ("RGBA", "LA", "PA", "RGBa") or "transparency" in image.info
+    return image.convert("RGBA" if transparent else "RGB")
+
+
+def grey(image: Any) -> Any:
+    """An image of numbers in shades of grey; if they do not fit, from black to white."""
+    image = image.convert("F")
+    least, greatest = image.getextrema()
+    if least < 0 or greatest > 255:
+        scale = 255 / ((greatest - least) or 1)
+        image = image.point(lambda value: value * scale - least * scale)
+    return image.convert("L")
+
+
+def saved(save: Any, **settings: Any) -> bytes:
+    """What *save* writes to a file."""
+    file = io.BytesIO()
+    save(file, **settings)
+    return file.getvalue()

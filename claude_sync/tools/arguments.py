@@ -1,0 +1,227 @@
+"""
+What a function takes, and the arguments of a call, checked before the function sees them.
+
+All that is wrong is told at once, one line for each argument, so that Claude can put it right
+with one more call.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass
+from typing import Any
+
+from typing_extensions import get_args, get_origin
+
+from ..errors import UsageError
+from ..schema.docstrings import Documentation, documentation_of
+from ..schema.json_schema import Mismatch, Schema, check
+from ..schema.types import (
+    UNIONS,
+    Field,
+    NoSchema,
+    Shape,
+    Types,
+    converted,
+    enclosing_names,
+    object_schema,
+)
+from .results import ToolContext
+
+__all__ = ["ArgumentsRefused", "Inputs", "bind", "documentation", "inputs_of", "is_unbound"]
+__all__ += ["name_of"]
+
+REFUSED = "The tool was not called, because of its arguments:"
+
+
+class ArgumentsRefused(Exception):
+    """The arguments do not fit; the text is for Claude."""
+
+
+@dataclass(slots=True)
+class Inputs:
+    """
+    What a function takes.
+
+    Attributes:
+        fields: Its parameters, by name.
+        others: The shape of further keyword arguments, or None: there are none.
+        contexts: The parameters that get the :class:`ToolContext`.
+        fixed: The parameters that ``functools.partial`` has filled in.
+        schema: The JSON Schema of all of it.
+
+    """
+
+    fields: dict[str, Field]
+    others: Shape | None
+    contexts: list[str]
+    fixed: set[str]
+    schema: Schema
+
+
+def bind(inputs: Inputs, arguments: Any, context: ToolContext) -> dict[str, Any]:
+    """
+    The keywords to call the function with.
+
+    Raises:
+        ArgumentsRefused: Something is missing, is too much, or has a wrong type.
+
+    """
+    try:
+        # Others may have neither the name of what is filled in, nor that of the context.
+        given = arguments if isinstance(arguments, dict) else {}
+        taken = [name for name in {*inputs.fixed, *inputs.contexts} if name in given]
+        if taken:
+            raise Mismatch(*(((name,), "unexpected") for name in taken))
+        check(inputs.schema, inputs.schema, arguments)
+        shapes = {name: field.shape for name, field in inputs.fields.items()}
+        others = inputs.others or Shape({}, lambda value: value)
+        keywords = converted(
+            arguments, {name: shapes.get(name, others).convert for name in arguments}
+        )
+    except Mismatch as error:
+        raise ArgumentsRefused("\n".join([REFUSED, *error.problems])) from error
+    except RecursionError:
+        raise ArgumentsRefused(f"{REFUSED}\nnested too deeply") from None
+    return {**keywords, **dict.fromkeys(inputs.contexts, context)}
+
+
+def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
+    """
+    What *function*, the tool *name*, takes.
+
+    Raises:
+        UsageError: It is of a kind that cannot be a tool, or an annotation has no schema.
+
+    """
+    plain = plain_function(function)
+    check_kind(plain, name)
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"the parameters of the tool {name!r} cannot be found. Wrap it into a function of "
+            "your own, with annotations."
+        ) from None
+    made = Types(enclosing_names(plain), getattr(plain, "__globals__", None))
+    about = documentation(function).parameters
+    # What functools.partial has filled in is not for Claude to change.
+    fixed = set(function.keywords) if isinstance(function, functools.partial) else set()
+    inputs = Inputs({}, None, [], fixed, {})
+    # The object of a method comes later.
+    for parameter in parameters[is_unbound(function) :]:
+        if parameter.name in fixed:
+            continue
+        has_hint = parameter.annotation is not parameter.empty
+        try:
+            hint = made.resolved(parameter.annotation if has_hint else Any)
+            if is_context(hint):
+                inputs.contexts.append(parameter.name)
+                continue
+            shape = made.shape(hint)
+        except NoSchema as error:
+            raise UsageError(
+                f"the tool {name!r} cannot be described to Claude: its parameter "
+                f"{parameter.name!r} is annotated with {error.what}. {error.advice}"
+            ) from error
+        if parameter.kind is parameter.VAR_KEYWORD:
+            inputs.others = shape
+            continue
+        check_parameter(parameter, name)
+        required = parameter.default is parameter.empty
+        default = MISSING if required else parameter.default
+        text = about.get(parameter.name, "")
+        inputs.fields[parameter.name] = made.field(shape, default, text, required)
+    others = False if inputs.others is None else inputs.others.schema or True
+    inputs.schema = object_schema(inputs.fields, others)
+    if made.definitions:
+        inputs.schema["$defs"] = made.definitions
+    return inputs
+
+
+def plain_function(function: Any) -> Any:
+    """The function that was written with ``def``, inside partials, methods and callables."""
+    while True:
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, (types.MethodType, staticmethod, classmethod)):
+            function = function.__func__
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        elif inspect.isroutine(function) or inspect.isclass(function):
+            return function
+        else:
+            called = type(function).__call__
+            if not inspect.isfunction(called):
+                return function
+            function = called
+
+
+def name_of(function: Any) -> str:
+    """The name of a function; of an object that can be called, that of its class."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def documentation(function: Any) -> Documentation:
+    """What the docstring says; of an object that can be called, that of its class counts too."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    found = documentation_of(getattr(plain_function(function), "__doc__", None))
+    if found.description or inspect.isroutine(function):
+        return found
+    own = documentation_of(getattr(function, "__doc__", None))
+    return Documentation(own.description, {**own.parameters, **found.parameters})
+
+
+def is_unbound(function: Any) -> bool:
+    """Whether *function* is a method that still waits for its object."""
+    if not inspect.isfunction(function):
+        return False
+    around = function.__qualname__.split(".")[:-1]
+    first = next(iter(inspect.signature(function).parameters), "")
+    return bool(around) and around[-1] != "<locals>" and first in ("self", "cls")
+
+
+def check_kind(plain: Any, name: str) -> None:
+    """Refuse functions that do not return when they are called."""
+    if inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain):
+        raise UsageError(
+            f"the tool {name!r} is asynchronous. Write it with a plain 'def': each call has a "
+            "thread and may wait; call asyncio.run(...) inside if it has to be."
+        )
+    if inspect.isgeneratorfunction(plain):
+        raise UsageError(
+            f"the tool {name!r} is a generator, so calling it runs nothing. Return a list instead "
+            "of 'yield', and tell how far it is with ToolContext.progress()."
+        )
+    if inspect.isclass(plain):
+        raise UsageError(
+            f"the tool {name!r} is a class. Pass a function, or an object that can be called."
+        )
+
+
+def check_parameter(parameter: inspect.Parameter, name: str) -> None:
+    """Refuse parameters that cannot be given by name."""
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        raise UsageError(
+            f"the tool {name!r} takes *{parameter.name}, but arguments are given by name. "
+            f"Take a list instead, for example {parameter.name}: List[str]."
+        )
+    if parameter.kind is parameter.POSITIONAL_ONLY:
+        raise UsageError(
+            f"the tool {name!r} takes {parameter.name!r} by position only, but arguments are "
+            "given by name. Remove the '/' from its parameters, or wrap it into another function."
+        )
+
+
+def is_context(hint: Any) -> bool:
+    """Whether a parameter wants to know about its call."""
+    if get_origin(hint) in UNIONS:
+        return any(map(is_context, get_args(hint)))
+    return isinstance(hint, type) and issubclass(hint, ToolContext)

@@ -1,0 +1,141 @@
+"""What the handler of a hook gets, for every event there is."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import threading
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import each
+
+from claude_sync.hooks import EVENTS, HOOK_EVENTS, HookEvent, parse_hook_event
+from claude_sync.hooks.events import EventName
+
+BASH = {
+    "hook_event_name": "PreToolUse",
+    "session_id": "s",
+    "transcript_path": "/t.jsonl",
+    "cwd": "/w",
+    "permission_mode": "default",
+    "agent_id": "a",
+    "agent_type": "Explore",
+    "prompt_id": "p",
+    "effort": {"level": "high"},
+    "tool_name": "Bash",
+    "tool_input": {"command": "ls"},
+    "tool_use_id": "inside",
+}
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+
+
+def test_type_checkers_know_the_events_of_the_table():
+    """And no other; there are 33."""
+    assert get_args(EventName) == HOOK_EVENTS
+    assert len(HOOK_EVENTS) == 33
+
+
+def test_the_fields_that_all_events_share():
+    """The conversation, the folder, the tool, and who waits for the answer."""
+    cancelled = threading.Event()
+    event = parse_hook_event(BASH, "beside", cancelled)
+    assert dataclasses.asdict(dataclasses.replace(event, cancelled=None)) == {
+        "event": "PreToolUse",
+        "tool": "Bash",
+        "tool_input": {"command": "ls"},
+        "tool_use_id": "beside",
+        "session_id": "s",
+        "cwd": "/w",
+        "transcript_path": "/t.jsonl",
+        "permission_mode": "default",
+        "agent_id": "a",
+        "agent_type": "Explore",
+        "prompt_id": "p",
+        "effort": "high",
+        "raw": BASH,
+        "cancelled": None,
+    }
+    assert event.cancelled is cancelled
+    assert event.raw is BASH
+    assert parse_hook_event(BASH).tool_use_id == "inside"
+    assert parse_hook_event({"effort": "low"}).effort == "low"
+
+
+@each("name", HOOK_EVENTS)
+def test_an_events_own_fields_are_attributes(name):
+    """As the CLI sent them; None where it left one out."""
+    fields = EVENTS[name].fields.split()
+    raw = {"hook_event_name": name, **{field: [field] for field in fields if field != "change"}}
+    sent, silent = parse_hook_event(raw), parse_hook_event({"hook_event_name": name})
+    for field in fields:
+        assert getattr(sent, field) == (None if field == "change" else [field])
+        assert getattr(silent, field) is None
+        assert field in dir(silent)
+
+
+def test_a_field_that_the_event_does_not_have():
+    """An AttributeError that names those it has; also while a copy is made."""
+    event = parse_hook_event({"hook_event_name": "Stop"})
+    with pytest.raises(AttributeError, match="stop_hook_active"):
+        event.prompt  # noqa: B018
+    assert not hasattr(HookEvent.__new__(HookEvent), "prompt")
+    assert copy.copy(event) == event
+
+
+def test_a_file_change_tells_how():
+    """Its name on the wire is taken by the event's own."""
+    event = parse_hook_event({"hook_event_name": "FileChanged", "event": "unlink"})
+    assert (event.event, event.change) == ("FileChanged", "unlink")
+
+
+def test_an_event_of_a_later_cli():
+    """What it brings is there all the same, also to be compared and shown."""
+    event = parse_hook_event({"hook_event_name": "Tomorrow", "when": 1})
+    assert (event.event, event.when) == ("Tomorrow", 1)
+    assert "when" in dir(event)
+    assert event != parse_hook_event({"hook_event_name": "Tomorrow", "when": 2})
+    assert repr(event) == "HookEvent('Tomorrow', when=1)"
+
+
+def test_the_registered_event_counts_where_the_input_names_none():
+    """And only there."""
+    assert parse_hook_event({}, event="Stop").stop_hook_active is None
+    assert parse_hook_event({"hook_event_name": "Setup"}, event="Stop").event == "Setup"
+
+
+def test_an_id_beside_an_event_without_a_tool_means_nothing():
+    """The CLI makes one up, which no tool use has."""
+    assert parse_hook_event({"hook_event_name": "Stop"}, "made-up").tool_use_id is None
+
+
+@each("junk", [None, 3, "x", []])
+def test_an_input_that_is_no_object_counts_as_an_empty_one(junk):
+    """Nothing makes it fail."""
+    event = parse_hook_event(junk, 3)
+    assert (event.event, event.tool, event.raw) == ("", None, {})
+    assert not event.cancelled.is_set()
+
+
+@given(st.sampled_from(HOOK_EVENTS), st.data())
+def test_fields_of_any_type_are_read(name, data):
+    """Those that all events share take the value for nothing; the others stay as they came."""
+    fields = [*BASH, *EVENTS[name].fields.split()]
+    raw = {**data.draw(st.dictionaries(st.sampled_from(fields), JSON)), "hook_event_name": name}
+    event = parse_hook_event(raw)
+    assert isinstance(event.tool_input, dict)
+    assert event.tool is None or isinstance(event.tool, str)
+    assert repr(event).startswith(f"HookEvent('{name}'")
+
+
+def test_an_event_cannot_be_changed():
+    """Several handlers see the same one."""
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        parse_hook_event(BASH).event = "another"

@@ -1,0 +1,206 @@
+"""Content to blocks: every kind typed, nothing lost, nothing raised; and what blocks answer."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import pickle
+
+import pytest
+
+import claude_sync
+from claude_sync import (
+    DocumentBlock,
+    ImageBlock,
+    McpToolResult,
+    McpToolUse,
+    RedactedThinking,
+    SearchResultBlock,
+    ServerToolResult,
+    ServerToolUse,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+)
+from claude_sync.messages.blocks import BLOCKS, DEEPEST, Carrier, blocks_of, join_texts
+
+PIXEL = b"GIF89a not really"
+CARRIER = Carrier("parent1", "planner", {"record": 1})
+USE = ("parent1", "planner")
+RESULT = (*USE, {"record": 1})
+PNG = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
+
+
+def one(raw):
+    """The block that *raw* is; it keeps *raw* itself."""
+    (block,) = blocks_of([raw], CARRIER)
+    assert block.raw is raw
+    return block
+
+
+def picture():
+    """An image block with data in it."""
+    return ImageBlock("image/gif", base64.b64encode(PIXEL).decode())
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "expected"),
+    [
+        ("text", {"text": "a"}, TextBlock("a")),
+        ("thinking", {"thinking": "hm", "signature": "x"}, ThinkingBlock("hm", "x")),
+        ("thinking", {"thinking": "hm"}, ThinkingBlock("hm", "")),
+        ("redacted_thinking", {"data": "zz"}, RedactedThinking("zz")),
+        (
+            "tool_use",
+            {"id": "t1", "name": "Bash", "input": {"command": "ls"}},
+            ToolUse("t1", "Bash", {"command": "ls"}, *USE),
+        ),
+        ("tool_use", {"id": "t1", "name": "Bash", "input": ""}, ToolUse("t1", "Bash", {}, *USE)),
+        (
+            "server_tool_use",
+            {"id": "t1", "name": "web_search", "input": {"q": "x"}},
+            ServerToolUse("t1", "web_search", {"q": "x"}, *USE),
+        ),
+        (
+            "mcp_tool_use",
+            {"id": "t1", "name": "find", "server_name": "files"},
+            McpToolUse("t1", "find", {}, *USE, server_name="files"),
+        ),
+        (
+            "tool_result",
+            {"tool_use_id": "t1", "content": "out", "is_error": True},
+            ToolResult("t1", "out", True, *RESULT),
+        ),
+        ("tool_result", {"tool_use_id": "t1"}, ToolResult("t1", None, False, *RESULT)),
+        (
+            "mcp_tool_result",
+            {"tool_use_id": "t1", "content": []},
+            McpToolResult("t1", (), False, *RESULT),
+        ),
+        ("image", {"source": PNG}, ImageBlock("image/png", "AAAA")),
+        ("image", {"source": {"url": "http://x/a.png"}}, ImageBlock("", "", "http://x/a.png")),
+        ("image", {"mimeType": "image/gif", "data": "BBBB"}, ImageBlock("image/gif", "BBBB")),
+        (
+            "document",
+            {"title": "Plan", "source": {**PNG, "media_type": "application/pdf"}},
+            DocumentBlock("application/pdf", "AAAA", title="Plan"),
+        ),
+        (
+            "document",
+            {"source": {"type": "text", "media_type": "text/plain", "data": "notes"}},
+            DocumentBlock("text/plain", text="notes"),
+        ),
+        (
+            "search_result",
+            {"source": "s", "title": "t", "content": ["a"]},
+            SearchResultBlock("s", "t", (TextBlock("a"),)),
+        ),
+        ("hologram", {"depth": 3}, UnknownBlock("hologram")),
+        (["text"], {}, UnknownBlock("")),
+    ],
+)
+def test_each_kind_has_its_class(kind, fields, expected):
+    """A block of each kind is read into its class, and pickles with its raw object."""
+    block = one({"type": kind, **fields})
+    assert block == expected
+    assert type(block) is type(expected)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        block.raw = {}
+    copy = pickle.loads(pickle.dumps(block))
+    assert (copy, copy.raw) == (block, block.raw)
+
+
+@pytest.mark.parametrize("kind", ["web_search_tool_result", "advisor_tool_result"])
+def test_results_of_the_service_are_known_by_their_ending(kind):
+    """A tool of the service that is new today is typed all the same."""
+    block = one({"type": kind, "tool_use_id": "t1", "content": [{"type": "hit", "url": "u"}]})
+    assert type(block) is ServerToolResult
+    assert (block.type, block.content, block.is_error) == (kind, (UnknownBlock("hit"),), False)
+    failure = {"type": f"{kind}_error", "error_code": "unavailable"}
+    block = one({"type": kind, "tool_use_id": "t1", "content": failure})
+    assert block.is_error
+    assert block.content[0].raw is failure
+
+
+def test_content_need_not_be_a_list_of_blocks():
+    """A text or a block alone is a list of one; what is no block is kept."""
+    assert blocks_of("hello") == (TextBlock("hello"),)
+    assert blocks_of({"type": "text", "text": "a"}) == (TextBlock("a"),)
+    assert blocks_of(None) == blocks_of([]) == ()
+    blocks = blocks_of(["a", 5, None, ["x"]])
+    assert blocks == (TextBlock("a"), UnknownBlock(""), UnknownBlock(""), UnknownBlock(""))
+    assert [block.raw["value"] for block in blocks[1:]] == [5, None, ["x"]]
+    assert blocks[0].type == "text"
+
+
+@pytest.mark.parametrize("kind", ["tool_result", "search_result"])
+def test_endless_nesting_does_not_exhaust_the_stack(kind):
+    """Blocks in blocks are typed down to a depth, kept raw below it."""
+    raw = {"type": "text", "text": "bottom"}
+    for _ in range(50_000):
+        raw = {"type": kind, "content": [raw]}
+    block = one(raw)
+    for _ in range(DEEPEST + 1):
+        assert not isinstance(block, UnknownBlock)
+        (block,) = block.content
+    assert block.type == kind
+    assert isinstance(block, UnknownBlock)
+    while raw.get("content"):  # taken apart by hand: freeing it whole would recurse
+        raw = raw["content"].pop()
+
+
+def test_blocks_are_public_frozen_values():
+    """A handler cannot alter what the next one sees; ``raw`` does not count."""
+    assert {each.__name__ for each in BLOCKS.values()} <= set(claude_sync.__all__)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        TextBlock("a").text = "b"
+    assert TextBlock("a", {"x": 1}) == TextBlock("a", {"y": 2})
+    assert ToolUse("1", "Bash") != ServerToolUse("1", "Bash")
+    assert len(repr(ImageBlock("image/png", "A" * 1000))) < 100
+    assert repr(UnknownBlock("hologram")) == "UnknownBlock(type='hologram')"
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        ("Bash", "Bash"),
+        ("mcp__claude_sync__page", "page"),
+        ("mcp__files__find__all", "find__all"),
+        ("mcp__files", "mcp__files"),
+        ("my__own__tool", "my__own__tool"),
+    ],
+)
+def test_a_tool_has_its_own_name_beside_the_wires(name, tool):
+    """That of the function, without the MCP server it is in."""
+    use = ToolUse("t1", name)
+    assert (use.name, use.tool) == (name, tool)
+
+
+def test_a_result_gives_its_text_and_its_images():
+    """The texts line by line; images to save and attach."""
+    address = ImageBlock("", url="https://example.org/a.png")
+    result = ToolResult("t", (TextBlock("a"), picture(), TextBlock("b"), address))
+    assert result.text == "a\nb"
+    assert result.images == (picture().image, address.image)
+    assert [image.url for image in result.images] == [None, "https://example.org/a.png"]
+    for content, text in (("out", "out"), (None, ""), ((), "")):
+        assert (ToolResult("t", content).text, ToolResult("t", content).images) == (text, ())
+
+
+def test_files_are_decoded_when_asked_for():
+    """An address, a text, or data that is not base64, is no file and no error."""
+    assert (picture().bytes, picture().image.data) == (PIXEL, PIXEL)
+    document = DocumentBlock("application/pdf", base64.b64encode(b"%PDF-").decode())
+    assert document.bytes == b"%PDF-"
+    for data in ("", "x", "é"):
+        assert ImageBlock("image/png", data).bytes is None
+    assert DocumentBlock("text/plain", text="notes").bytes is None
+
+
+def test_only_texts_are_joined():
+    """Thinking and images are no text."""
+    assert join_texts((TextBlock("a"), ThinkingBlock("hm"), TextBlock("b")), "") == "ab"
+    found = SearchResultBlock("https://example.org", "Page", (TextBlock("a"), TextBlock("b")))
+    assert found.text == "a\nb"

@@ -1,0 +1,133 @@
+"""JSON objects to messages: never an exception, whatever the CLI sends."""
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from claude_sync.messages.base import SUBTYPES, TYPES, Message, Open
+from claude_sync.messages.blocks import BLOCKS
+from claude_sync.messages.fields import PLANS
+from claude_sync.messages.parsing import parse
+
+NAMES = sorted(
+    {field for kind in TYPES for field in (kind, "message", "content", "usage", "error")}
+    | {"id", "model", "stop_reason", "parent_tool_use_id", "subagent_type", "agent_id", "origin"}
+    | {"tool_use_result", "isReplay", "isSynthetic", "event", "event_type", "result", "errors"}
+    | {"is_error", "total_cost_usd", "duration_ms", "num_turns", "modelUsage", "user_message_uuid"}
+    | {"user_message_uuids", "permission_denials", "rate_limit_info", "resetsAt", "utilization"}
+    | {"patch", "compact_metadata", "tasks", "tools", "task_id", "status", "text", "thinking"}
+    | {"signature", "data", "input", "name", "source", "media_type", "url", "tool_use_id", "title"}
+    | {
+        "uuid",
+        "session_id",
+        "subtype",
+        "type",
+        "payload",
+        "code",
+        "capabilities",
+        "kind",
+        "metadata",
+    }
+)
+KINDS = sorted({*BLOCKS, "web_search_tool_result", "mcp_tool_result", "x_error", "base64", "url"})
+JSON = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.just(10**400),
+        st.floats(),
+        st.text(max_size=5),
+        st.sampled_from(KINDS),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
+        st.builds(
+            lambda kind, fields: {**fields, "type": kind},
+            st.sampled_from(KINDS),
+            st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
+        ),
+    ),
+    max_leaves=12,
+)
+FIELDS = st.dictionaries(st.sampled_from(NAMES), JSON, max_size=8)
+
+
+def properties_of(thing):
+    """The value of every property of *thing*."""
+    names = [name for name in dir(type(thing)) if not name.startswith("_")]
+    if isinstance(thing, Open):
+        names += [name for name in thing.raw if not name.startswith("_")]
+    return {name: getattr(thing, name) for name in names}
+
+
+def check(raw):
+    """*raw* becomes a message that keeps it and answers every question about itself."""
+    message = parse(raw)
+    assert isinstance(message, Message)
+    assert message.raw is raw
+    for value in properties_of(message).values():
+        if isinstance(value, tuple):
+            for item in value:
+                properties_of(item)
+
+
+JUNK = [None, True, 0, -1, 2.5, math.nan, math.inf, 10**400, "", "x", "7", [], [5, None, ["x"]], {}]
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        *({"type": kind} for kind in sorted(TYPES)),
+        *({"type": "system", "subtype": subtype} for subtype in sorted(SUBTYPES)),
+    ],
+    ids=lambda start: start.get("subtype", start["type"]),
+)
+def test_junk_in_any_one_field_does_not_make_parsing_fail(start):
+    """Each declared field takes a value of any type, at its own place and where it is nested."""
+    plan = PLANS.get(type(parse(start)), ([], {}, []))[0]
+    places = {(key, within) for _, _, key, within in plan} | {(name, "") for name in NAMES}
+    wrapped = itertools.cycle([[junk] for junk in JUNK])
+    typed = itertools.cycle([{kind: junk} for junk in JUNK for kind in ("type", "message")])
+    for key, within in sorted(places):
+        # Each junk as it is; of those in something, others for each field.
+        for value in (*JUNK, next(wrapped), next(typed), next(typed)):
+            check({**start, **({within: {key: value}} if within else {key: value})})
+
+
+@settings(max_examples=100, deadline=None, database=None)
+@given(st.sampled_from(sorted(TYPES)), FIELDS)
+def test_nothing_of_a_known_type_makes_parsing_fail(kind, fields):
+    """Known types with any fields of any types are read, and keep their object."""
+    check({**fields, "type": kind})
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(st.sampled_from(sorted(SUBTYPES)), st.data())
+def test_nothing_of_a_known_subtype_makes_parsing_fail(subtype, data):
+    """Known subtypes with any values in their own fields are read, and keep their object."""
+    own = [name for name in dir(SUBTYPES[subtype]()) if not name.startswith("_")]
+    fields = data.draw(st.dictionaries(st.sampled_from(own), JSON, max_size=8))
+    check({**fields, "type": "system", "subtype": subtype})
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(FIELDS)
+def test_no_object_makes_parsing_fail(raw):
+    """Any JSON object at all is some message."""
+    check(raw)
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(st.sampled_from(["assistant", "user"]), st.lists(JSON, max_size=4))
+def test_no_block_is_dropped(kind, content):
+    """There are as many blocks as the CLI sent, whatever they are."""
+    message = parse({"type": kind, "message": {"content": content}})
+    assert len(message.content) == len(content)
+    for block, raw in zip(message.content, content):
+        assert block.raw is raw or not isinstance(raw, dict)
+        properties_of(block)

@@ -1,0 +1,93 @@
+"""Pieces of text: strings that know where they belong."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import pytest
+
+from claude_sync.messages.stream_text import Block, Text, Thinking, rebuild
+
+
+@pytest.fixture
+def block():
+    """A block of a subagent that has not begun yet."""
+    return Block(Text, "msg_1", "toolu_1", "researcher")
+
+
+@pytest.mark.parametrize("piece_class", [Text, Thinking])
+def test_a_piece_is_the_new_text(piece_class):
+    """A piece prints, compares and joins like the string it is."""
+    piece = Block(piece_class, None, None, None).grow("Hello")
+    assert type(piece) is piece_class
+    assert isinstance(piece, str)
+    assert piece == "Hello"
+    assert f"{piece} you" == "Hello you"
+    assert {piece: 1}["Hello"] == 1
+    assert piece.upper() == "HELLO"
+
+
+def test_the_snapshot_is_what_was_there_then(block):
+    """Each piece has the block up to itself, however much comes later."""
+    pieces = [block.grow(text) for text in ("Hel", "lo ", "you")]
+    assert [piece.snapshot for piece in pieces] == ["Hel", "Hello ", "Hello you"]
+    assert block.text() == "Hello you"
+
+
+def test_a_piece_knows_where_it_belongs(block):
+    """The message, the tool use and the agent are those of its block."""
+    piece = block.grow("Hello")
+    assert (piece.message_id, piece.parent_tool_use_id, piece.agent) == (
+        "msg_1",
+        "toolu_1",
+        "researcher",
+    )
+
+
+@pytest.mark.parametrize("text", ["lo", ""])
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pieces_survive_pickling(block, protocol, text):
+    """A pickled piece has the same class, text, snapshot and origin."""
+    block.grow("Hel")
+    piece = block.grow(text)
+    block.grow("never mind")
+    again = pickle.loads(pickle.dumps(piece, protocol))
+    assert type(again) is Text
+    assert again == piece
+    assert again.snapshot == "Hel" + text
+    assert (again.message_id, again.parent_tool_use_id, again.agent) == (
+        "msg_1",
+        "toolu_1",
+        "researcher",
+    )
+
+
+def test_a_piece_can_be_made_for_a_test():
+    """Text("...") stands alone, so handlers can be tested without a CLI; rebuild() has parts."""
+    for piece_class in (Text, Thinking):
+        piece = piece_class("Hello")
+        assert type(piece) is piece_class
+        assert (piece, piece.snapshot, piece.message_id) == ("Hello", "Hello", None)
+        assert not hasattr(piece, "__dict__")
+    assert Text() == ""
+    piece = rebuild(Thinking, "before ", "now", "msg_1", None, None)
+    assert (type(piece), piece, piece.snapshot) == (Thinking, "now", "before now")
+
+
+def test_a_snapshot_can_be_taken_while_the_block_grows(block):
+    """Another thread may ask for the snapshot of an old piece at any time."""
+    first = block.grow("a")
+    stop = threading.Event()
+
+    def grow():
+        while not stop.is_set() and len(block.pieces) < 200_000:
+            block.grow("b")
+
+    thread = threading.Thread(target=grow)
+    thread.start()
+    try:
+        assert {first.snapshot for _ in range(1000)} == {"a"}
+    finally:
+        stop.set()
+        thread.join()

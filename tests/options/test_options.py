@@ -1,0 +1,491 @@
+"""Options: which there are, which values they take, what goes together, what is derived."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import inspect
+import pickle
+import subprocess
+import sys
+import types
+import uuid
+from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+
+import pytest
+from tables import each
+
+import claude_sync
+from claude_sync import Options, UsageError
+from claude_sync.options import SETTINGS, generate, options_from
+from claude_sync.options.fields import FLAGS_OF_THE_LIBRARY
+from claude_sync.options.options import FLAGS_WITH_AN_OPTION
+from claude_sync.options.rules import KNOWN_ELSEWHERE
+from claude_sync.permissions import policies
+
+SESSION = "6f1c1c0e-5d0e-4b5e-9a51-0a3a2c2f6c11"
+
+PROMISED = {
+    *("model", "fallback_model", "system_prompt", "append_system_prompt", "thinking"),
+    *("max_thinking_tokens", "effort", "betas", "agents", "skills", "plugins", "sandbox"),
+    *("settings", "setting_sources", "permission_mode", "allowed_tools", "disallowed_tools"),
+    *("builtin_tools", "tools", "mcp_servers", "strict_mcp_config", "permissions", "hooks"),
+    *("permission_timeout", "add_dirs", "max_turns", "max_budget_usd", "budget_usd"),
+    *("task_budget", "resume", "continue_conversation", "fork_session", "session_id"),
+    *("resume_at", "resume_drops_turn", "include_partial_messages", "include_hook_events"),
+    *("forward_subagent_text", "enable_file_checkpointing", "returns", "returns_retries"),
+    *("verbatim", "cwd", "env", "cli", "extra_args", "start_timeout", "control_timeout"),
+    *("on_crash", "retries", "retry_effects", "name", "record", "post", "transport", "dialect"),
+    "raise_handler_errors",
+}
+
+
+def policy(request):
+    """A policy that can be pickled, as module functions can."""
+
+
+async def waits(request):
+    """Nothing here awaits it."""
+
+
+def yields(request):
+    """Nothing here iterates over it."""
+    yield request
+
+
+def takes_nothing():
+    """A handler gets an argument."""
+
+
+class Waits:
+    """An object that is called, and must be awaited."""
+
+    async def __call__(self, request):
+        """Too late."""
+
+
+# What there is.
+
+
+def test_what_was_promised_is_there():
+    """Each option has a field, a check and a line in help(); the defaults pass their checks."""
+    assert PROMISED <= set(SETTINGS) == {field.name for field in fields(Options)}
+    assert [name for name in SETTINGS if f"``{name}``" not in Options.__doc__] == []
+    options = Options()
+    assert {name: getattr(options, name) for name in SETTINGS} == {
+        name: setting.default for name, setting in SETTINGS.items()
+    }
+
+
+def test_options_are_values():
+    """Equal options compare equal, lists or tuples alike, and survive pickling."""
+    one = Options(model="sonnet", allowed_tools=["Read"], env={"A": "b"}, permissions=policy)
+    two = Options(model="sonnet", allowed_tools=("Read",), env={"A": "b"}, permissions=policy)
+    assert one == two != two.replace(model="opus")
+    assert pickle.loads(pickle.dumps(one)) == one
+
+
+def test_options_are_frozen():
+    """A field cannot be assigned, and changes to the caller's list have no effect."""
+    given = ["Read"]
+    options = Options(allowed_tools=given)
+    given.append("Bash")
+    assert options.allowed_tools == ("Read",)
+    with pytest.raises(FrozenInstanceError):
+        options.model = "opus"
+
+
+def test_settings_are_given_by_name():
+    """Positional values, and something else in the place of options, are a TypeError."""
+    with pytest.raises(TypeError):
+        Options("sonnet")
+    for wrong in ("sonnet", {"model": "sonnet"}, 3):
+        with pytest.raises(TypeError):
+            options_from(wrong, {})
+
+
+def test_overrides_win_and_are_checked():
+    """They change what is named and keep the rest; a contradiction with the rest is refused."""
+    base = Options(model="opus", resume=SESSION)
+    assert options_from(base, {"model": "haiku"}) == Options(model="haiku", resume=SESSION)
+    assert options_from(base, {}) is base
+    with pytest.raises(UsageError):
+        base.replace(continue_conversation=True)
+
+
+@pytest.mark.parametrize("name", ["env", "settings", "mcp_servers"])
+def test_secrets_are_not_shown(name):
+    """Neither by repr() nor in the text or the data of an error."""
+    good = {"mcp_servers": {"a": {"command": "hunter2"}}}.get(name, {"KEY": "hunter2"})
+    assert "hunter2" not in repr(Options(**{name: good}))
+    for wrong in (["hunter2"], {"a": {"type": b"hunter2"}}, {"K": b"hunter2", "": "hunter2"}):
+        if name == "settings" and isinstance(wrong, dict):
+            continue
+        with pytest.raises(UsageError) as caught:
+            Options(**{name: wrong})
+        assert "hunter2" not in f"{caught.value} {vars(caught.value)}"
+
+
+# Values.
+
+POSSIBLE = [
+    ("system_prompt", ""),
+    ("system_prompt", {"type": "preset", "preset": "claude_code", "append": "Be brief."}),
+    ("system_prompt", {"type": "file", "path": Path("prompt.txt")}),
+    ("system_prompt", {"type": "custom", "prompt": ""}),
+    ("append_system_prompt", ""),
+    ("thinking", "adaptive"),
+    ("thinking", {"type": "enabled", "budget_tokens": 2000, "display": "omitted"}),
+    ("max_thinking_tokens", 0),
+    ("agents", {"a": {"description": "d", "prompt": "p"}}),
+    ("agents", {"a": types.SimpleNamespace(description="d", prompt="p")}),
+    ("skills", ()),
+    ("skills", "all"),
+    ("skills", ("pdf", "my-plugin:review")),
+    ("setting_sources", ()),
+    ("settings", Path("settings.json")),
+    ("settings", '{"env": {}}'),
+    ("settings", {"env": {}}),
+    ("permission_mode", "manual"),
+    ("allowed_tools", ("Read", "Bash(git *)", "mcp__server", "mcp__a__*", "Bash(a (b))")),
+    ("allowed_tools", ("Read,Grep", "Bash()", "TheToolOfAPlugin", "Bash(echo \\))")),
+    ("disallowed_tools", ("TaskList", "LSP")),
+    ("builtin_tools", ()),
+    ("builtin_tools", "default"),
+    ("tools", (policy,)),
+    ("mcp_servers", "servers.json"),
+    ("mcp_servers", {"a": {"command": "x", "args": ["y"], "env": {"A": "b"}}}),
+    ("mcp_servers", {"a": {"type": "stdio", "command": "x"}}),
+    ("mcp_servers", {"a": {"type": "http", "url": "https://x", "headers": {"A": "b"}}}),
+    ("mcp_servers", {"a": {"type": "sse", "url": "https://x"}}),
+    ("mcp_servers", {"a": {"type": "streamable-http", "url": "https://x"}}),
+    ("max_budget_usd", 0.01),
+    ("env", {"A": "b", "PATH": None}),
+    ("extra_args", {"debug": None, "debug-file": "x", "n": 3}),
+    ("control_timeout", None),
+    ("post", "manual"),
+    ("post", print),
+    ("permissions", policies.read_only),
+    ("permissions", functools.partial(lambda rules, request: None, "rules")),
+    ("returns", {"type": "object"}),
+    ("returns", int),
+    ("transport", object),
+    ("transport", claude_sync.Transport()),
+]
+
+
+@each(("name", "value"), POSSIBLE)
+def test_possible_values_are_kept(name, value):
+    """In the form they have; lists as tuples."""
+    given = list(value) if isinstance(value, tuple) else value
+    assert getattr(Options(**{name: given}), name) == value
+
+
+def test_other_forms_of_the_same_value():
+    """Dict forms of the official SDK mean what the short forms mean."""
+    preset = {"type": "preset", "preset": "claude_code"}
+    assert Options(builtin_tools=preset) == Options(builtin_tools="default")
+    assert Options(task_budget={"total": 500}) == Options(task_budget=500)
+    assert Options(plugins=[{"type": "local", "path": "a"}]) == Options(plugins=["a"])
+    assert Options(cli=["node", Path("cli.js")]).cli == ("node", "cli.js")
+
+
+# An option, a value, and what the error advises or None.
+IMPOSSIBLE = [
+    ("model", "", None),
+    ("model", 4, None),
+    ("system_prompt", 3, None),
+    ("system_prompt", {"type": "presett"}, "preset"),
+    ("system_prompt", {"type": "file"}, None),
+    ("system_prompt", {"type": "custom"}, None),
+    ("thinking", "adaptiv", "adaptive"),
+    ("thinking", {"type": "enabled"}, None),
+    ("thinking", {"type": "adaptive", "display": "loud"}, None),
+    ("max_thinking_tokens", -1, None),
+    ("max_thinking_tokens", True, None),
+    ("effort", "hihg", "high"),
+    ("betas", "one", None),
+    ("agents", {"a": {"prompt": "p"}}, None),
+    ("agents", {"a": "do it"}, None),
+    ("skills", "pdf", None),
+    ("skills", ["a,Bash"], None),
+    ("skills", ["a) Bash(b"], None),
+    ("plugins", [{"type": "remote", "path": "x"}], None),
+    ("plugins", [{"type": "local"}], None),
+    ("setting_sources", ["users"], "user"),
+    ("settings", 1, None),
+    ("settings", "{bad json", None),
+    ("settings", '{"a": 1,}', None),
+    ("settings", '{"a": NaN}', None),
+    ("sandbox", True, None),
+    ("permission_mode", "acceptedit", "acceptEdits"),
+    ("allowed_tools", "Read", None),
+    ("allowed_tools", {"Read"}, None),
+    ("allowed_tools", None, None),
+    ("allowed_tools", [None], None),
+    ("allowed_tools", ["Writte(a)"], "Write"),
+    ("allowed_tools", ["(x)"], None),
+    ("disallowed_tools", ["Bash("], "Bash"),
+    ("disallowed_tools", ["Bash(rm *"], "Bash"),
+    ("disallowed_tools", ["Bash)"], "Bash"),
+    ("allowed_tools", ["Bash (git *)"], None),
+    ("disallowed_tools", ["Bash(rm *)x"], "Bash"),
+    ("disallowed_tools", ["Bash(a (b) c)"], None),
+    ("disallowed_tools", ["Bash(rm *), bash"], "Bash"),
+    ("disallowed_tools", ["Read\nWrite"], "Write"),
+    ("disallowed_tools", ["bash"], "Bash"),
+    ("disallowed_tools", ["bash(rm *)"], "Bash"),
+    ("disallowed_tools", ["Read", "webfetch"], "WebFetch"),
+    ("builtin_tools", ["read"], "Read"),
+    ("tools", ["Read"], None),
+    ("tools", "Read", None),
+    ("tools", [3], None),
+    ("mcp_servers", {"mcpServers": {}}, None),
+    ("mcp_servers", {"x": {"type": "sdk", "instance": 1}}, None),
+    ("mcp_servers", {"x": "cmd"}, None),
+    ("mcp_servers", {"": {"command": "x"}}, None),
+    ("mcp_servers", {"claude_sync": {"command": "x"}}, None),
+    ("mcp_servers", {"a": {}}, None),
+    ("mcp_servers", {"a": {"command": 5}}, None),
+    ("mcp_servers", {"a": {"command": "x", "args": "y"}}, None),
+    ("mcp_servers", {"a": {"command": "x", "env": {"A": 1}}}, None),
+    ("mcp_servers", {"a": {"type": "nope"}}, None),
+    ("mcp_servers", {"a": {"type": "htp", "url": "x"}}, "http"),
+    ("mcp_servers", {"a": {"type": "http"}}, None),
+    ("mcp_servers", {"a": {"url": "https://x"}}, None),
+    ("mcp_servers", '{"mcpServers": }', None),
+    ("strict_mcp_config", 1, None),
+    ("permissions", "allow", None),
+    ("permissions", waits, None),
+    ("permissions", Waits(), None),
+    ("permissions", yields, None),
+    ("permissions", takes_nothing, None),
+    ("permissions", policies.allow_tools, None),
+    ("permission_timeout", 0, None),
+    ("hooks", [print], None),
+    ("add_dirs", "/tmp", None),
+    ("max_turns", 0, None),
+    ("max_turns", 2.5, None),
+    ("max_turns", 10**400, None),
+    ("max_budget_usd", 0, None),
+    ("max_budget_usd", float("nan"), None),
+    ("max_budget_usd", 10**400, None),
+    ("budget_usd", "5", None),
+    ("task_budget", {"totl": 1}, None),
+    ("resume", True, None),
+    ("session_id", "mine", None),
+    ("session_id", uuid.UUID(SESSION), None),
+    ("include_partial_messages", None, None),
+    ("returns_retries", -1, None),
+    ("retries", None, None),
+    ("verbatim", "no", None),
+    ("cwd", "", None),
+    ("cwd", b"x", None),
+    ("env", {"A": 1}, None),
+    ("env", {"A=B": "c"}, None),
+    ("env", {"A": "\0"}, None),
+    ("env", {"A": "\ud800"}, None),
+    ("env", {"\ud800": "a"}, None),
+    ("env", ["A=B"], None),
+    ("cli", [], None),
+    ("cli", 3, None),
+    ("extra_args", {"--debug": None}, None),
+    ("extra_args", {"debug --print": None}, None),
+    ("extra_args", {"debug": True}, None),
+    ("start_timeout", "60", None),
+    ("start_timeout", float("nan"), None),
+    ("start_timeout", datetime.timedelta(seconds=5), None),
+    ("on_crash", "restart", None),
+    ("on_crash", None, None),
+    ("name", "", None),
+    ("record", 1, None),
+    ("post", "manuall", "manual"),
+    ("post", waits, None),
+    ("post", yields, None),
+    ("post", takes_nothing, None),
+    ("transport", 5, None),
+    ("dialect", "cIi", "cli"),
+]
+
+
+@each(("name", "value", "meant"), IMPOSSIBLE)
+def test_impossible_values_are_refused(name, value, meant):
+    """At once, with the option in the text and in the data, and with the nearest right value."""
+    with pytest.raises(UsageError) as caught:
+        Options(**{name: value})
+    error = caught.value
+    assert (error.option, error.nearest) == (name, meant)
+    assert name in str(error) and (meant or "") in str(error)
+    assert len(str(error)) < 400
+
+
+def test_the_place_of_a_mistake_in_json_is_told():
+    """A line and a column."""
+    with pytest.raises(UsageError, match="line 2 column"):
+        Options(settings='{"a": 1,\n "b": 2, }')
+
+
+def test_a_long_value_is_not_repeated_in_full():
+    """An error text stays readable when the wrong value is huge."""
+    with pytest.raises(UsageError) as caught:
+        Options(allowed_tools="x" * 100_000)
+    assert len(str(caught.value)) < 400
+
+
+CONTRADICTIONS = [
+    ({"resume": SESSION, "continue_conversation": True}, "resume"),
+    ({"resume": SESSION, "session_id": SESSION}, "session_id"),
+    ({"continue_conversation": True, "session_id": SESSION}, "session_id"),
+    ({"fork_session": True}, "fork_session"),
+    ({"resume_at": SESSION}, "resume_at"),
+    ({"resume_at": SESSION, "continue_conversation": True}, "resume_at"),
+    ({"resume": SESSION, "resume_drops_turn": SESSION}, "resume_drops_turn"),
+    ({"thinking": "adaptive", "max_thinking_tokens": 5}, "thinking"),
+    ({"model": "opus", "fallback_model": "haiku, opus"}, "fallback_model"),
+    (
+        {"system_prompt": {"type": "preset", "append": "a"}, "append_system_prompt": "b"},
+        "append_system_prompt",
+    ),
+    ({"permission_mode": "bypassPermissions", "permissions": policy}, "permissions"),
+    (
+        {"extra_args": {"dangerously-skip-permissions": None}, "permissions": policy},
+        "permissions",
+    ),
+    ({"retry_effects": True}, "retry_effects"),
+]
+CONSISTENT = [
+    {"resume": SESSION, "fork_session": True, "session_id": SESSION},
+    {"continue_conversation": True, "fork_session": True},
+    {"resume": SESSION, "resume_at": SESSION, "resume_drops_turn": SESSION},
+    {"model": "opus", "fallback_model": "haiku"},
+    {"system_prompt": "a", "append_system_prompt": "b"},
+]
+
+
+@each(("given", "option"), CONTRADICTIONS)
+def test_contradictions_are_refused(given, option):
+    """Options that cannot be had at once are refused before anything starts."""
+    with pytest.raises(UsageError) as caught:
+        Options(**given)
+    assert caught.value.option == option
+
+
+@each("given", CONSISTENT)
+def test_combinations_that_work_are_taken(given):
+    """Near neighbours of the contradictions are accepted."""
+    options = Options(**given)
+    assert {name: getattr(options, name) for name in given} == given
+
+
+# Names.
+
+UNKNOWN = [
+    ("permision_mode", "permission_mode"),
+    ("alowed_tools", "allowed_tools"),
+    ("systemPrompt", "system_prompt"),
+    ("xyzzy", None),
+]
+
+
+@each(("name", "meant"), UNKNOWN)
+def test_an_unknown_name_is_answered_with_the_right_one(name, meant):
+    """Wherever it is given."""
+    for attempt in (
+        lambda: Options(**{name: 1}),
+        lambda: Options().replace(**{name: 1}),
+        lambda: claude_sync.Client(Options(), **{name: 1}),
+        lambda: claude_sync.ask("hello", **{name: 1}),
+    ):
+        with pytest.raises(UsageError) as caught:
+            attempt()
+        assert (caught.value.option, caught.value.nearest) == (name, meant)
+
+
+@each("name", sorted(KNOWN_ELSEWHERE))
+def test_names_of_other_libraries_are_explained(name):
+    """The error says what to write here, and every option that it names exists."""
+    assert name not in SETTINGS
+    with pytest.raises(UsageError) as caught:
+        Options(**{name: 1})
+    assert KNOWN_ELSEWHERE[name] in str(caught.value)
+    words = KNOWN_ELSEWHERE[name].replace(",", " ").split()
+    assert {word.partition("=")[0] for word in words if "=" in word} <= set(SETTINGS)
+
+
+@each(
+    ("flag", "name"), [*FLAGS_WITH_AN_OPTION.items(), *dict.fromkeys(FLAGS_OF_THE_LIBRARY).items()]
+)
+def test_a_flag_cannot_be_given_twice(flag, name):
+    """extra_args refuses what an option is for, and names it, and what the library sets."""
+    with pytest.raises(UsageError, match=f"{name}=" if name else "library") as caught:
+        Options(extra_args={flag: "x"})
+    assert caught.value.option == "extra_args"
+
+
+# What is derived from the fields.
+
+
+def test_the_keywords_for_checkers_are_generated():
+    """The file is what the generator makes."""
+    assert generate.TARGET.read_text(encoding="utf-8") == generate.keywords(), (
+        "run python -m claude_sync.options.generate"
+    )
+
+
+TAKES_OPTIONS = ["Client", "ask", "map", "Pool", "Options"]
+
+
+@pytest.mark.parametrize("name", TAKES_OPTIONS)
+def test_signatures_name_every_option(name):
+    """inspect.signature() has names where the source has ``**overrides``."""
+    parameters = inspect.signature(getattr(claude_sync, name)).parameters
+    assert set(SETTINGS) <= set(parameters)
+    assert not [each for each in parameters.values() if each.kind is each.VAR_KEYWORD]
+    if name != "Options":
+        assert {"on_text", "on_permission"} <= set(parameters)
+    if name == "ask":
+        assert {"timeout", "attach", "raise_on_error"} <= set(parameters)
+
+
+def test_a_subclass_has_the_signature_of_its_own_init():
+    """It takes what it says."""
+
+    class Mine(claude_sync.Client):
+        def __init__(self, tenant):
+            super().__init__(name=tenant)
+
+    assert list(inspect.signature(Mine).parameters) == ["tenant"]
+
+
+COMPLETIONS = [
+    ("claude_sync.Client(mod", "model="),
+    ("claude_sync.ask('x', ti", "timeout="),
+    ("claude_sync.ask('x', on_te", "on_text="),
+    ("claude_sync.map([], fall", "fallback_model="),
+    ("claude_sync.Pool(2, mod", "model="),
+]
+
+
+@each(("typed", "offered"), COMPLETIONS)
+def test_names_of_options_complete(typed, offered):
+    """Jedi, which is what IPython's TAB asks, offers them."""
+    jedi = pytest.importorskip("jedi")
+    found = jedi.Interpreter(typed, [{"claude_sync": claude_sync}]).complete()
+    assert offered in [each.name for each in found]
+
+
+def test_importing_options_is_light():
+    """The options need no event loop, difflib, subprocess or tempfile."""
+    # An empty stand-in for the package: what its other modules import is not the question.
+    folder = str(Path(claude_sync.__file__).parent)
+    code = (
+        "import sys, types; package = types.ModuleType('claude_sync'); "
+        f"package.__path__ = [{folder!r}]; "
+        "sys.modules['claude_sync'] = package; import claude_sync.options; "
+        "print(sorted({'asyncio','difflib','subprocess','tempfile','uuid'} & set(sys.modules)))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert output.stdout.strip() == "[]"

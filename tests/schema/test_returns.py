@@ -1,0 +1,623 @@
+"""Forms of typed answers: what Claude is told, and how an answer is read."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import json
+import pathlib
+import pickle
+import uuid
+from dataclasses import InitVar
+from typing import (
+    Any,
+    Callable,
+    ClassVar,
+    Dict,
+    Generic,
+    List,
+    Literal,
+    NamedTuple,
+    NewType,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    TypeVar,
+    Union,
+)
+
+import jsonschema
+import pydantic
+import pytest
+from tables import each
+from typing_extensions import Annotated, NotRequired, Self, TypedDict
+
+from claude_sync.errors import UsageError
+from claude_sync.schema import Form, Mismatch, form_of
+
+UTC = datetime.timezone.utc
+T = TypeVar("T")
+City = NewType("City", str)
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclasses.dataclass
+class Line:
+    """
+    One line of an invoice.
+
+    Attributes:
+        price: Without tax.
+
+    """
+
+    text: str
+    price: float
+
+
+@dataclasses.dataclass
+class Invoice:
+    """An invoice."""
+
+    number: str
+    date: datetime.date
+    total: decimal.Decimal
+    paid: bool = False
+    lines: List[Line] = dataclasses.field(default_factory=list)
+    note: Optional[str] = None
+
+
+@dataclasses.dataclass
+class Node:
+    value: int
+    children: List[Node] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Page(Generic[T]):
+    entries: List[T]
+    following: Optional[Page[T]] = None
+
+
+@dataclasses.dataclass
+class LinePage(Page[Line]):
+    count: int = 0
+
+
+@dataclasses.dataclass
+class Columns(Page[List[T]], Generic[T]):
+    pass
+
+
+@dataclasses.dataclass
+class Pair(Generic[T]):
+    left: T
+    both: Page[T]
+
+
+@dataclasses.dataclass
+class Beside(Generic[T]):
+    both: Tuple[Line, T]
+
+
+@dataclasses.dataclass
+class Folder:
+    name: str
+    inner: List[Self] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class SpecialFolder(Folder):
+    kind: str = "special"
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    x: int
+
+
+@dataclasses.dataclass
+class Scaled:
+    x: int
+    scale: InitVar[int] = 1
+    unit: ClassVar[str] = "m"
+    area: int = dataclasses.field(init=False, default=0)
+
+    def __post_init__(self, scale):
+        self.x *= scale
+        self.area = self.x**2
+
+
+@dataclasses.dataclass
+class Even:
+    number: int
+
+    def __post_init__(self):
+        if self.number % 2:
+            raise ValueError(f"{self.number} is odd")
+
+
+@dataclasses.dataclass
+class Told:
+    size: int = dataclasses.field(default=1, metadata={"description": "In metres."})
+    colour: Annotated[str, "As in the catalogue."] = "red"
+
+
+@dataclasses.dataclass
+class ToldAgain(Line):
+    more: int = 0
+
+
+@dataclasses.dataclass
+class Odd:
+    run: Callable[[], int]
+
+
+@dataclasses.dataclass
+class Lost:
+    x: no_such_name  # noqa: F821
+
+
+@dataclasses.dataclass
+class Empty:
+    pass
+
+
+class Plain:
+    pass
+
+
+class Movie(TypedDict):
+    name: str
+    year: NotRequired[int]
+
+
+class Partial(TypedDict, total=False):
+    name: str
+
+
+class Box(TypedDict, Generic[T]):
+    content: T
+
+
+class SmallBox(Box[int]):
+    size: int
+
+
+class Place(NamedTuple):
+    x: int
+    y: int = 0
+
+
+class Order(pydantic.BaseModel):
+    number: int = pydantic.Field(gt=0)
+    day: datetime.date
+    parts: List[Order] = []
+
+
+class Cat(pydantic.BaseModel):
+    kind: Literal["cat"]
+
+
+class Dog(pydantic.BaseModel):
+    kind: Literal["dog"]
+    born: datetime.datetime
+
+
+class Zoo(pydantic.BaseModel):
+    pets: List[Annotated[Union[Cat, Dog], pydantic.Field(discriminator="kind")]]
+    spot: Tuple[int, float] = (0, 0.0)
+
+
+class Orders(pydantic.RootModel[List[Order]]):
+    pass
+
+
+def problems(wanted, output):
+    """What is wrong with *output*."""
+    with pytest.raises(Mismatch) as caught:
+        form_of(wanted).read(output)
+    return caught.value.problems
+
+
+def refusal(wanted):
+    """What the program is told about a type that cannot be a form."""
+    with pytest.raises(UsageError) as caught:
+        form_of(wanted)
+    assert caught.value.option == "returns"
+    return str(caught.value)
+
+
+ORDER = {"number": 1, "day": "2026-03-01"}
+LINE = {"text": "a", "price": 1}
+
+VALUES = [
+    (Line, LINE, Line("a", 1.0)),
+    (
+        Invoice,
+        {"number": "7", "date": "2026-03-01", "total": "12.50", "lines": [LINE]},
+        Invoice("7", datetime.date(2026, 3, 1), decimal.Decimal("12.50"), lines=[Line("a", 1.0)]),
+    ),
+    (List[Line], {"items": [LINE, LINE]}, [Line("a", 1.0), Line("a", 1.0)]),
+    (Sequence[int], {"items": [1]}, [1]),
+    (Tuple[int, str], {"items": [1, "a"]}, (1, "a")),
+    (Tuple[int, ...], {"items": [1, 2]}, (1, 2)),
+    (Set[int], {"items": [1, 2]}, {1, 2}),
+    (Dict[str, Line], {"first": LINE}, {"first": Line("a", 1.0)}),
+    (dict, {"a": [1]}, {"a": [1]}),
+    (Dict[Literal["a", "b"], int], {"a": 1}, {"a": 1}),
+    (str, {"value": "a"}, "a"),
+    (int, {"value": 3.0}, 3),
+    (float, {"value": 3}, 3.0),
+    (bool, {"value": False}, False),
+    (Any, {"value": {"a": 1}}, {"a": 1}),
+    (City, {"value": "Oslo"}, "Oslo"),
+    (Optional[Line], {"value": None}, None),
+    (Optional[Line], {"value": LINE}, Line("a", 1.0)),
+    (Union[int, Line], {"value": 3}, 3),
+    (Literal["yes", 1, None], {"value": 1}, 1),
+    (Colour, {"value": "red"}, Colour.RED),
+    (Annotated[int, "How many."], {"value": 3}, 3),
+    (
+        datetime.datetime,
+        {"value": "2026-03-01T14:30:00Z"},
+        datetime.datetime(2026, 3, 1, 14, 30, tzinfo=UTC),
+    ),
+    (datetime.time, {"value": "14:30:00"}, datetime.time(14, 30)),
+    (uuid.UUID, {"value": str(uuid.UUID(int=7))}, uuid.UUID(int=7)),
+    (pathlib.Path, {"value": "a/b"}, pathlib.Path("a/b")),
+    (bytes, {"value": "YWI="}, b"ab"),
+    (Node, {"value": 1, "children": [{"value": 2}]}, Node(1, [Node(2)])),
+    (List[Node], {"items": [{"value": 2}]}, [Node(2)]),
+    (Optional[Node], {"value": {"value": 2}}, Node(2)),
+    (Page[int], {"entries": [1], "following": {"entries": []}}, Page([1], Page([]))),
+    (Page[Line], {"entries": [LINE]}, Page([Line("a", 1.0)])),
+    (LinePage, {"entries": [LINE], "count": 1}, LinePage([Line("a", 1.0)], None, 1)),
+    (Columns[int], {"entries": [[1], []]}, Columns([[1], []])),
+    (Pair[str], {"left": "a", "both": {"entries": ["b"]}}, Pair("a", Page(["b"]))),
+    (
+        Folder,
+        {"name": "a", "inner": [{"name": "b", "inner": []}]},
+        Folder("a", [Folder("b")]),
+    ),
+    (
+        SpecialFolder,
+        {"name": "a", "inner": [{"name": "b", "kind": "c"}]},
+        SpecialFolder("a", [SpecialFolder("b", kind="c")]),
+    ),
+    (Frozen, {"x": 1}, Frozen(1)),
+    (Scaled, {"x": 2, "scale": 3}, Scaled(2, 3)),
+    (Even, {"number": 2}, Even(2)),
+    (Movie, {"name": "a"}, {"name": "a"}),
+    (Partial, {}, {}),
+    (Box[int], {"content": 1}, {"content": 1}),
+    (SmallBox, {"content": 1, "size": 2}, {"content": 1, "size": 2}),
+    (list[int], {"items": [1]}, [1]),
+    (int | None, {"value": 1}, 1),
+    (Place, {"x": 1}, Place(1, 0)),
+    (Order, {**ORDER, "parts": [ORDER]}, Order(**ORDER, parts=[Order(**ORDER)])),
+    (List[Order], {"items": [ORDER]}, [Order(**ORDER)]),
+    (Orders, {"items": [ORDER]}, Orders([Order(**ORDER)])),
+    (
+        Zoo,
+        {"pets": [{"kind": "cat"}, {"kind": "dog", "born": "2026-03-01T14:30:00Z"}]},
+        Zoo(
+            pets=[
+                Cat(kind="cat"),
+                Dog(kind="dog", born=datetime.datetime(2026, 3, 1, 14, 30, tzinfo=UTC)),
+            ]
+        ),
+    ),
+    ({"type": "object", "properties": {"a": {"type": "integer"}}}, {"a": 1}, {"a": 1}),
+    ({"properties": {"a": {"type": "integer"}}}, {"a": 1}, {"a": 1}),
+    ({"type": "array", "items": {"type": "integer"}}, {"items": [1]}, [1]),
+    ({"enum": ["a", "b"]}, {"value": "a"}, "a"),
+    (
+        {"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        {"value": {"b": 1}},
+        {"b": 1},
+    ),
+    (
+        {"$ref": "#/$defs/Node", "$defs": {"Node": {"type": "object"}}},
+        {"a": 1},
+        {"a": 1},
+    ),
+]
+
+
+@each(("wanted", "output", "value"), VALUES)
+def test_an_answer_is_read_as_its_type(wanted, output, value):
+    """What Claude filled in becomes a value of the type; the schema accepts what is read."""
+    form = form_of(wanted)
+    read = form.read(output)
+    assert read == value
+    assert type(read) is type(value)
+    jsonschema.Draft7Validator(form.schema).validate(output)
+    jsonschema.Draft202012Validator(form.schema).validate(output)
+
+
+# What CLIs know of JSON Schema; any other keyword makes some of them drop the schema silently.
+KNOWN = {
+    *("type", "properties", "required", "additionalProperties", "items", "anyOf", "enum", "$ref"),
+    *("$defs", "description", "default", "minItems", "maxItems", "uniqueItems", "pattern"),
+    *("title", "const", "propertyNames", "contentEncoding", "exclusiveMinimum", "oneOf"),
+}
+
+
+def keywords_in(schema):
+    """Every keyword of a schema, with those inside."""
+    if not isinstance(schema, dict):
+        return
+    for keyword, value in schema.items():
+        yield keyword
+        if keyword in ("properties", "$defs"):
+            for inner in value.values():
+                yield from keywords_in(inner)
+        elif keyword in ("anyOf", "oneOf"):
+            for inner in value:
+                yield from keywords_in(inner)
+        elif keyword in ("items", "additionalProperties", "propertyNames"):
+            yield from keywords_in(value)
+
+
+@each("wanted", [each[0] for each in VALUES])
+def test_every_cli_understands_the_schema(wanted):
+    """An object at the top, in keywords that each CLI and the service know; always the same."""
+    schema = form_of(wanted).schema
+    assert schema["type"] == "object"
+    assert not {"anyOf", "allOf", "oneOf", "$ref"} & set(schema)
+    assert set(keywords_in(schema)) <= KNOWN
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert form_of(wanted).schema == schema
+    json.dumps(schema)
+    # As a schema of the program it is taken as it is.
+    assert form_of(schema).schema == schema
+
+
+def test_what_the_schema_says():
+    """Descriptions, defaults and what is required are told; formats in words."""
+    assert form_of(Invoice).schema == {
+        "type": "object",
+        "description": "An invoice.",
+        "properties": {
+            "number": {"type": "string"},
+            "date": {
+                "type": "string",
+                "description": "Format: date.",
+            },
+            "total": {"type": "string", "pattern": r"^[+-]?[0-9]+(\.[0-9]+)?$"},
+            "paid": {"type": "boolean", "default": False},
+            "lines": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "description": "One line of an invoice.",
+                    "properties": {
+                        "text": {"type": "string"},
+                        "price": {"type": "number", "description": "Without tax."},
+                    },
+                    "required": ["text", "price"],
+                    "additionalProperties": False,
+                },
+            },
+            "note": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+        },
+        "required": ["number", "date", "total"],
+        "additionalProperties": False,
+    }
+
+
+def test_what_is_no_object_is_put_into_one():
+    """Lists under items, everything else under value."""
+    assert form_of(List[int]).schema == {
+        "type": "object",
+        "properties": {"items": {"type": "array", "items": {"type": "integer"}}},
+        "required": ["items"],
+        "additionalProperties": False,
+    }
+    assert list(form_of(Optional[int]).schema["properties"]) == ["value"]
+
+
+def test_a_class_that_contains_itself_is_defined_once():
+    """At the top it is written out, because an object has to be there."""
+    node = {
+        "type": "object",
+        "properties": {
+            "value": {"type": "integer"},
+            "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+        },
+        "required": ["value"],
+        "additionalProperties": False,
+    }
+    assert form_of(Node).schema == {**node, "$defs": {"Node": node}}
+    listed = form_of(List[Node]).schema
+    assert listed["properties"]["items"]["items"] == {"$ref": "#/$defs/Node"}
+    assert listed["$defs"] == {"Node": node}
+
+
+def test_fields_are_described_where_they_are_defined():
+    """In metadata, in Annotated, or in the docstring of a base."""
+    told = form_of(Told).schema["properties"]
+    assert told["size"]["description"] == "In metres."
+    assert told["colour"]["description"] == "As in the catalogue."
+    assert form_of(ToldAgain).schema["properties"]["price"]["description"] == "Without tax."
+
+
+def test_fields_that_are_not_filled_in_are_not_asked_for():
+    """Class variables and init=False; an InitVar is asked for."""
+    assert list(form_of(Scaled).schema["properties"]) == ["x", "scale"]
+
+
+def test_slots_and_keywords_make_no_difference():
+    """The class is called with keywords."""
+    made = dataclasses.make_dataclass(
+        "Made", [("x", int), ("y", int, 0)], slots=True, kw_only=True, frozen=True
+    )
+    assert form_of(made).read({"x": 1}) == made(x=1)
+
+
+def test_classes_of_a_function_are_found_while_it_runs():
+    """Names in annotations are those around the class."""
+
+    @dataclasses.dataclass
+    class Outer:
+        inner: Inner
+
+    @dataclasses.dataclass
+    class Inner:
+        x: int
+
+    assert form_of(Outer).read({"inner": {"x": 1}}) == Outer(Inner(1))
+
+
+# What is wrong with an answer.
+
+
+@each(
+    ("wanted", "output", "places"),
+    [
+        (List[Line], {"items": [LINE, {"text": 1, "price": "x"}]},
+         ["items[1].text", "items[1].price"]),
+        (Line, {"text": "a", "prize": 1}, ["price", "prize"]),
+        (Columns[int], {"entries": [["x"]]}, ["entries[0][0]"]),
+        (Beside[int], {"both": [LINE, "x"]}, ["both[1]"]),
+        (int, {"value": "x"}, ["value"]),
+        (int, {}, ["value"]),
+        (int, {"value": 1, "more": 2}, ["more"]),
+        (List[Even], {"items": [{"number": 3}, {"number": 2}, {"number": 1}]},
+         ["items[0]", "items[2]"]),
+        (datetime.date, {"value": "2026-02-30"}, ["value"]),
+        (Dict[str, int], {"a": "x", "b": 1, "c": None}, ["a", "c"]),
+        (Optional[Line], {"value": {"text": "a"}}, ["value.price"]),
+        (List[Order], {"items": [{**ORDER, "parts": [{**ORDER, "number": -1}]}]},
+         ["items[0].parts[0].number"]),
+        ({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["b"]},
+         {"a": "x"}, ["b", "a"]),
+        ({"type": "array", "items": {"enum": [1, 2]}}, {"items": [3]}, ["items[0]"]),
+    ],
+)  # fmt: skip
+def test_all_that_is_wrong_is_told_with_its_place(wanted, output, places):
+    """One text for each place."""
+    assert [text.partition(": ")[0] for text in problems(wanted, output)] == places
+
+
+@each(("wanted", "output"), [(Line, []), (Line, None), (Even, {"number": 3}), (List[int], [1])])
+def test_the_whole_answer_may_be_wrong(wanted, output):
+    """Then there is one text, without a place."""
+    (text,) = problems(wanted, output)
+    assert text.startswith(("expected ", "ValueError: "))
+
+
+def test_not_more_than_helps_is_told():
+    """A long list may be wrong in every place."""
+    assert len(problems(List[int], {"items": ["x"] * 1000})) == 20
+    assert (
+        len(problems({"type": "array", "items": {"type": "integer"}}, {"items": [""] * 99})) == 20
+    )
+
+
+def test_what_is_nested_without_end_is_told():
+    """Python's own limit is no reason to fail in another way."""
+    output = {"value": 1}
+    for _ in range(100_000):
+        output = {"value": 1, "children": [output]}
+    assert problems(Node, output) == ["nested too deeply"]
+
+
+def test_the_reason_is_kept():
+    """What a class of the program raised is the cause."""
+    with pytest.raises(Mismatch) as caught:
+        form_of(List[Even]).read({"items": [{"number": 3}]})
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_a_mismatch_is_a_text_and_can_be_sent():
+    """It may travel in a ReturnsError."""
+    mismatch = pickle.loads(pickle.dumps(Mismatch((("a", 0, "b c"), "missing"), ((), "wrong"))))
+    assert mismatch.problems == ['a[0]["b c"]: missing', "wrong"]
+    assert str(mismatch) == 'a[0]["b c"]: missing; wrong'
+
+
+def test_claude_is_told_what_to_put_right():
+    """What was wrong, item by item, what came, and that all of it is needed again."""
+    form = form_of(List[Line])
+    text = form.retry_prompt(["items[0].price: missing", "items[1]: wrong"], {"items": []})
+    assert "\n- items[0].price: missing\n- items[1]: wrong\n" in text
+    assert '{"items": []}' in text
+    for said in (text, form.retry_prompt([], None)):
+        assert "complete answer again" in said and "StructuredOutput" in said
+
+
+def test_claude_is_not_told_too_much():
+    """Neither a thousand problems nor a huge answer is repeated."""
+    text = form_of(Line).retry_prompt([f"p{index}: wrong" for index in range(1000)], "x" * 100_000)
+    assert "p19: wrong" in text and "p20: wrong" not in text and "980 more" in text
+    assert len(text) < 4000
+    assert "object object" in form_of(Line).retry_prompt(["a"], object())
+
+
+# Names.
+
+
+@each(
+    ("wanted", "name"),
+    [
+        (Invoice, "Invoice"),
+        (List[Invoice], "List[Invoice]"),
+        (Page[Line], "Page[Line]"),
+        (City, "City"),
+        ({"type": "string"}, "what the JSON Schema says"),
+    ],
+)
+def test_a_form_has_a_name_for_messages(wanted, name):
+    """As the program spells it, without modules."""
+    form = form_of(wanted)
+    assert form.name == name
+    assert isinstance(form, Form)
+    assert repr(form) == f"<Form {name}>"
+
+
+# What cannot be a form.
+
+
+@each(
+    ("wanted", "told"),
+    [
+        (Plain, ["returns=Plain", "dataclass"]),
+        (Empty, ["returns=Empty", "no fields"]),
+        (List[Odd], ["returns=List[Odd]", "field 'run' of Odd", "Use str, int"]),
+        (Lost, ["returns=Lost", "no_such_name", "must exist"]),
+        (List["Nobody"], ["Nobody", "must exist"]),  # noqa: F821
+        (Dict[int, str], ["Keys", "str"]),
+        (None, ["returns=None", "Pass a dataclass"]),
+        ("Invoice", ["'Invoice'", "Pass the class"]),
+        ([Invoice], ["List[Invoice]"]),
+        (Line("a", 1.0), ["Pass a dataclass"]),
+        (len, ["Pass a dataclass"]),
+        (3, ["3", "Pass a dataclass"]),
+        ({}, ['"properties"']),
+    ],
+)
+def test_what_cannot_be_a_form_is_refused_at_once(wanted, told):
+    """The text names what is wrong and what to pass instead."""
+    text = refusal(wanted)
+    assert [part for part in told if part not in text] == []
+
+
+def test_a_class_of_code_that_was_executed():
+    """A module that cannot be imported, as in some notebooks and plug-ins, does no harm."""
+    code = (
+        "import dataclasses\n@dataclasses.dataclass\nclass City:\n    name: str\n    people: int\n"
+    )
+    names = {"__name__": "no_such_module_anywhere"}
+    exec(compile(code, "<code>", "exec", dont_inherit=True), names)
+    form = form_of(names["City"])
+    assert form.read({"name": "Rye", "people": 4}) == names["City"]("Rye", 4)

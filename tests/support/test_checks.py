@@ -1,0 +1,183 @@
+"""Checks of values: what is refused, and what an error says and carries."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tables import each
+
+from claude_sync import UsageError
+from claude_sync.support.checks import (
+    LONGEST,
+    check_function,
+    check_name,
+    check_path,
+    check_seconds,
+    check_timeout,
+    did_you_mean,
+    nearest,
+    refuse,
+)
+
+
+@each("value", [0, -1, -0.5, "5", True, float("nan"), [5], timedelta(seconds=5)])
+def test_what_is_not_a_number_of_seconds(value):
+    """It is refused by name."""
+    for check in (check_seconds, check_timeout):
+        with pytest.raises(UsageError, match="patience must be a number of seconds") as caught:
+            check("patience", value)
+        assert caught.value.option == "patience"
+
+
+def test_only_a_timeout_may_be_none():
+    """None is no limit; where there must be one it is refused."""
+    assert check_timeout("timeout", None) is None
+    with pytest.raises(UsageError):
+        check_seconds("timeout", None)
+
+
+def test_a_timedelta_has_its_seconds():
+    """The text says how to get them."""
+    with pytest.raises(UsageError, match=r"total_seconds\(\)"):
+        check_timeout("timeout", timedelta(seconds=5))
+
+
+@each("value", [float("inf"), 1e300, 10**400])
+def test_more_than_a_lock_can_wait_for(value):
+    """It is no limit, or the longest there is; nothing overflows."""
+    assert check_timeout("timeout", value) is None
+    assert check_seconds("timeout", value) == LONGEST
+
+
+def test_zero_is_allowed_where_it_means_something():
+    """To look without waiting."""
+    assert check_seconds("timeout", 0, zero=True) == 0.0
+    assert check_timeout("timeout", 0, zero=True) == 0.0
+    with pytest.raises(UsageError):
+        check_timeout("timeout", -1, zero=True)
+
+
+class Broken:
+    """A function whose signature cannot be read."""
+
+    @property
+    def __signature__(self):
+        raise RuntimeError("no")
+
+    def __call__(self, event):
+        """Do nothing."""
+
+
+async def asynchronous(event):
+    """Nothing awaits it."""
+
+
+async def pieces(event):
+    """Nothing iterates over it."""
+    yield event
+
+
+def generator(event):
+    """Calling it runs nothing."""
+    yield event
+
+
+class Asynchronous:
+    """An object whose call is asynchronous."""
+
+    async def __call__(self, event):
+        """Nothing awaits it."""
+
+
+@each(
+    "function",
+    [
+        *(asynchronous, pieces, generator, Asynchronous(), functools.partial(asynchronous)),
+        *(lambda: None, lambda one, two: None, lambda *, event: None),
+        *("on_text", None, 5),
+    ],
+)
+def test_what_could_not_be_called_or_would_do_nothing(function):
+    """It is refused where it is passed, with what to do."""
+    with pytest.raises(UsageError) as caught:
+        check_function("on_text", function)
+    assert caught.value.option == "on_text"
+
+
+@each(
+    "function",
+    [
+        *(print, [].append, str, functools.partial(max, 1), Broken()),
+        *(lambda event: None, lambda *events: None, lambda event=None: None),
+    ],
+)
+def test_what_can_be_called(function):
+    """Also builtins, and objects that do not say what they take."""
+    assert check_function("on_text", function) is function
+
+
+@each("value", ["", " ", None, 5, b"x"])
+def test_what_is_not_a_name(value):
+    """Names are texts that are not blank."""
+    with pytest.raises(UsageError):
+        check_name("title", value)
+
+
+@each("value", ["", " ", "a\0b", b"x", 5, None])
+def test_what_is_not_a_path(value):
+    """Paths are texts, or path objects, that the system could open."""
+    with pytest.raises(UsageError):
+        check_path("cwd", value)
+
+
+def test_good_values_are_returned():
+    """As they are; seconds as a float."""
+    assert (check_name("title", "x"), check_path("cwd", Path("x"))) == ("x", Path("x"))
+    assert isinstance(check_seconds("timeout", 5), float)
+
+
+@each(
+    ("word", "meant"),
+    [
+        ("tmeout", "timeout"),
+        ("idleTimeout", "idle_timeout"),
+        ("IDLE-TIMEOUT", "idle_timeout"),
+        ("colour", None),
+        ("t" * 100_000, None),
+        (5, None),
+    ],
+)
+def test_the_nearest_word(word, meant):
+    """Typing mistakes, other cases and other separators find it."""
+    words = ("timeout", "idle_timeout", "attach")
+    assert nearest(word, words) == meant
+    assert did_you_mean(word, words) == (f" Did you mean {meant!r}?" if meant else "")
+
+
+@each("name", ["env", "mcp_servers", "settings", "each key of env", "mcp_servers['a'].headers"])
+def test_values_that_may_be_secret_are_not_shown(name):
+    """Neither in the text nor in the data."""
+    error = refuse(name, "hunter2", "a dict")
+    assert "hunter2" not in str(error)
+    assert error.value is None
+    assert error.option in name
+
+
+def test_the_data_of_a_refusal():
+    """All of it is there, also after pickling; what cannot be pickled is its repr."""
+    error = refuse("effort", "hihg", "one of 'high', 'low'", nearest="high")
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.option, again.value, again.nearest) == ("effort", "hihg", "high")
+    assert str(again).endswith("Did you mean 'high'?")
+    strange = pickle.loads(pickle.dumps(refuse("post", lambda: None, "a function")))
+    assert strange.value.startswith("<function")
+
+
+@each("name", ["effort", "each item of effort", "effort['x'].y", "each key of effort['x']"])
+def test_the_option_is_named_without_its_parts(name):
+    """So that a program can look it up."""
+    assert refuse(name, 5, "a str").option == "effort"

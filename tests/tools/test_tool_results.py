@@ -1,0 +1,310 @@
+"""From what a tool returned to what Claude gets."""
+
+from __future__ import annotations
+
+import base64
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import json
+import pathlib
+import types
+import uuid
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from image_samples import JPEG, KINDS, PNG
+from PIL import Image as Pillow
+from tables import each
+
+from claude_sync.errors import UsageError
+from claude_sync.protocol import codec
+from claude_sync.schema.values import NoJsonForm, plain_value
+from claude_sync.support.images import received_image
+from claude_sync.tools.results import Image, error_result, result_of
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Shade(enum.Enum):
+    DARK = (0, 0)
+
+
+class Level(enum.Enum):
+    HIGH = float("inf")
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+
+
+class Access(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
+class Word(str):
+    def __str__(self):
+        return "something else"
+
+
+class Count(int):
+    pass
+
+
+class Pair(NamedTuple):
+    first: int
+    second: object
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    when: object = None
+
+
+def text(value):
+    """The one text that Claude gets for *value*."""
+    result = result_of(value)
+    assert result["isError"] is False
+    (block,) = result["content"]
+    assert block["type"] == "text"
+    return block["text"]
+
+
+def refusal(value):
+    """Why *value* cannot be told."""
+    with pytest.raises(NoJsonForm) as caught:
+        result_of(value)
+    return str(caught.value)
+
+
+@each(
+    ("value", "expected"),
+    [
+        ("hello", "hello"),
+        (Word("hello"), "hello"),
+        ("", "(empty text)"),
+        (" \n", "(empty text)"),
+        (None, "Done."),
+        (3, "3"),
+        (Count(3), "3"),
+        (2.5, "2.5"),
+        (True, "true"),
+        (10**30, "1" + "0" * 30),
+        (float("nan"), "NaN"),
+        (float("inf"), "Infinity"),
+        (float("-inf"), "-Infinity"),
+        ([], "[]"),
+        ([1, "a", None], '[1, "a", null]'),
+        ((1, 2), "[1, 2]"),
+        ({3, 1, 2}, "[1, 2, 3]"),
+        (frozenset("ba"), '["a", "b"]'),
+        (["\u00e9"], '["\u00e9"]'),
+        ([float("nan")], '["NaN"]'),
+        (Colour.RED, "red"),
+        (Shade.DARK, "DARK"),
+        (Level.HIGH, "HIGH"),
+        (Number.ONE, "1"),
+        (Access.READ, "READ"),
+        (Access.READ | Access.WRITE, "3"),
+        (fractions.Fraction(1, 2), "0.5"),
+        (decimal.Decimal("1.50"), "1.50"),
+        (datetime.datetime(2026, 3, 1, 14, 30), "2026-03-01T14:30:00"),
+        (datetime.date(2026, 3, 1), "2026-03-01"),
+        (datetime.time(14, 30), "14:30:00"),
+        (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (pathlib.PurePosixPath("a/b"), "a/b"),
+        ([{"a": 1}], '[{"a": 1}]'),
+    ],
+)
+def test_each_value_has_its_text(value, expected):
+    """Texts as they are, everything else as JSON; never an empty text."""
+    assert text(value) == expected
+    assert "structuredContent" not in result_of(value)
+
+
+@each(
+    ("value", "expected"),
+    [
+        ({"a": 1}, {"a": 1}),
+        ({}, {}),
+        (collections.OrderedDict(a=1), {"a": 1}),
+        (types.MappingProxyType({"a": 1}), {"a": 1}),
+        (Point(1), {"x": 1, "when": None}),
+        (Point(1, datetime.date(2026, 3, 1)), {"x": 1, "when": "2026-03-01"}),
+        (Pair(1, {2}), {"first": 1, "second": [2]}),
+        ({1: "a", None: "b", False: "c"}, {"1": "a", "null": "b", "false": "c"}),
+        ({2.5: 1, float("nan"): 2}, {"2.5": 1, "NaN": 2}),
+        ({Colour.RED: Point(2)}, {"red": {"x": 2, "when": None}}),
+        ({"nan": float("nan")}, {"nan": "NaN"}),
+        ({"content": "no list"}, {"content": "no list"}),
+        ({"content": ["no block"]}, {"content": ["no block"]}),
+        ({"content": [], "more": 1}, {"content": [], "more": 1}),
+        ({"content": [{"type": "unknown"}]}, {"content": [{"type": "unknown"}]}),
+    ],
+)
+def test_an_object_is_also_structured(value, expected):
+    """The text and the structured content say the same."""
+    result = result_of(value)
+    assert result["structuredContent"] == expected
+    assert json.loads(text(value)) == expected
+
+
+def test_a_long_text_is_not_cut():
+    """Limits are the CLI's affair."""
+    assert text("a" * 2_000_000) == "a" * 2_000_000
+
+
+# Images.
+
+
+@each(("media_type", "data"), KINDS.items())
+def test_an_image_is_a_block(media_type, data):
+    """With its data in base64; one that came from another tool as well."""
+    encoded = base64.b64encode(data).decode()
+    for image in (Image(data), received_image("", encoded, None)):
+        (block,) = result_of(image)["content"]
+        assert block == {"type": "image", "data": encoded, "mimeType": media_type}
+
+
+def test_an_image_without_bytes_cannot_be_returned():
+    """Whoever wrote the tool is told what to do."""
+    with pytest.raises(UsageError, match="Download"):
+        result_of(received_image("", "", "https://example.org/a.png"))
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_images_and_texts_can_be_mixed(kind):
+    """Each becomes a block, in the same order."""
+    result = result_of(kind(["before", Image(PNG), {"a": 1}, 3, "", Image(JPEG)]))
+    said = [block.get("text") or block["mimeType"] for block in result["content"]]
+    assert said == ["before", "image/png", '{"a": 1}', "3", "(empty text)", "image/jpeg"]
+    assert "structuredContent" not in result
+
+
+# Results in the form of MCP.
+
+
+def test_a_result_in_the_form_of_mcp_passes():
+    """With all its fields."""
+    value = {
+        "content": [{"type": "text", "text": "a"}],
+        "structuredContent": {"a": 1},
+        "_meta": {"x": 1},
+    }
+    assert result_of(value) == {**value, "isError": False}
+
+
+@pytest.mark.parametrize("spelling", ["isError", "is_error"])
+def test_such_a_result_may_be_an_error(spelling):
+    """In either spelling."""
+    result = result_of({"content": [], spelling: True})
+    assert result == {"content": [], "isError": True}
+
+
+def test_such_a_result_has_a_json_form_as_well():
+    """It is checked like the others."""
+    assert "object" in refusal({"content": [{"type": "text", "text": object()}]})
+
+
+# What cannot be told.
+
+
+@each(
+    ("value", "words"),
+    [
+        (object(), "object has no JSON form"),
+        ([1, {"a": object()}], "object has no JSON form"),
+        (b"raw", "claude_sync.Image"),
+        (Pillow.new("L", (1, 1)), "claude_sync.Image.open"),
+        ((number for number in "ab"), "Return list"),
+        ({"image": Image(PNG)}, "not deeper inside"),
+        ([[Image(PNG)]], "not deeper inside"),
+        ({(1, 2): 3}, "cannot be a key"),
+        ({1: 1, "1": 2}, "the same in JSON: '1'"),
+        (1j, "complex has no JSON form"),
+        (Point, "type has no JSON form"),
+        (10**5000, "4300"),
+    ],
+)
+def test_what_has_no_json_form_is_named(value, words):
+    """With what to return instead."""
+    assert words in refusal(value)
+
+
+def test_a_coroutine_is_closed():
+    """Nobody will wait for it, and Python would complain."""
+
+    @types.coroutine
+    def old_style():
+        yield
+
+    async def function():
+        await old_style()
+
+    assert "'def' instead of 'async def'" in refusal(function())
+
+
+def test_a_value_that_contains_itself_is_refused():
+    """Rather than followed for ever."""
+    value = []
+    value.append(value)
+    assert "contains itself" in refusal(value)
+    mapping = {}
+    mapping["a"] = mapping
+    assert "contains itself" in refusal(mapping)
+
+
+@each("value", [float("nan"), [float("inf")], {1: 2}, {"a": {None: 1}}])
+def test_strictly_there_are_no_other_forms(value):
+    """What would have to be changed is refused."""
+    with pytest.raises(NoJsonForm):
+        plain_value(value, strict=True)
+
+
+def test_an_error_is_marked():
+    """And its text is never empty."""
+    assert error_result("no") == {"content": [{"type": "text", "text": "no"}], "isError": True}
+    assert error_result("")["content"][0]["text"]
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=4)
+    | st.decimals()
+    | st.dates()
+    | st.uuids()
+    | st.sampled_from([*Colour, *Shade, *Number, Image(PNG)])
+    | st.builds(object),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=2) | st.integers() | st.none(), inner, max_size=3)
+        | st.builds(Point, st.integers(), inner)
+        | st.builds(Pair, st.integers(), inner)
+    ),
+    max_leaves=6,
+)
+
+
+@given(VALUES)
+def test_whatever_is_returned_can_be_sent(value):
+    """As a result, or as an error that says why not."""
+    try:
+        result = result_of(value)
+    except NoJsonForm as error:
+        result = error_result(str(error))
+    line = codec.encode(result)
+    assert json.loads(line) == result
+    assert all(block["type"] == "image" or block["text"] for block in result["content"])

@@ -212,6 +212,12 @@ class Batch(Generic[D]):
         if self._run is not None:
             self._run.stop()
 
+    def _abandon(self) -> None:
+        """Raise KeyboardInterrupt in the loop over the items; for handlers of signals."""
+        self.stop()
+        if self._run is not None:
+            self._run.abandoned = True
+
     def cancel(self) -> None:
         """
         Stop now: what is being answered is interrupted, and comes as failed.

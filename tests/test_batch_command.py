@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from batch_executors import InlineExecutor, answered
+from batch_executors import HandDriven, InlineExecutor, answered
 from executables import ROOT, clean_environment
 from patience import PATIENCE
 
@@ -199,6 +199,23 @@ def test_ctrl_c_while_something_is_written_is_no_failure(monkeypatch):
     assert stops == presses == [True]
 
 
+def test_the_second_ctrl_c_waits_for_locks():
+    """It is raised by the loop over the items, and not wherever the signal comes."""
+    went_on = []
+
+    class Pressed(HandDriven):
+        def submit(self, function, /, *arguments, **keywords):
+            for _ in range(2):
+                signal.raise_signal(signal.SIGINT)
+            went_on.append(True)
+            return super().submit(function, *arguments, **keywords)
+
+    batch = claude_sync.map(["a", "b"], workers=1, executor=Pressed())
+    with command.interruptible(batch), pytest.raises(KeyboardInterrupt):
+        next(batch)
+    assert went_on == [True]
+
+
 def start(folder, *words):
     """The command as a process, with slow prompts."""
     lines = [json.dumps(f"[[sleep {0 if number < 2 else 60}]] {number}") for number in range(20)]
@@ -249,7 +266,9 @@ def test_ctrl_c_twice_stops_now(folder):
     process.send_signal(signal.SIGINT)
     said = b""
     while b"stops now" not in said:
-        said += os.read(process.stderr.fileno(), 4096)
+        more = os.read(process.stderr.fileno(), 4096)
+        assert more, said
+        said += more
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 130

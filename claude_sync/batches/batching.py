@@ -119,6 +119,8 @@ class Run:
         self._fatal: Optional[BaseException] = None
         self._given_up: Optional[BaseException] = None
         self._hopeless = 0
+        # Set by a handler of signals, which may have come anywhere: it needs no lock.
+        self.abandoned = False
         self.done = self.failed = 0
         self.cost_usd = 0.0 if checkpoint is None else checkpoint.cost_usd
 
@@ -127,6 +129,8 @@ class Run:
     def items(self) -> Iterator[Item]:
         """The items, as they are finished, or in order."""
         while True:
+            if self.abandoned:
+                raise KeyboardInterrupt
             self._fill()
             item = self._take()
             if item is not None:
@@ -266,7 +270,7 @@ class Run:
         """Until a worker is done, or it is time to send something."""
         with self._changed:
             deadline = Deadline(self._time_to_send_locked())
-            wait_for(self._changed, lambda: self._news, deadline)
+            wait_for(self._changed, lambda: self._news or self.abandoned, deadline)
 
     def _time_to_send_locked(self) -> Optional[float]:
         """In how many seconds something can be sent; None: not before a worker is done."""

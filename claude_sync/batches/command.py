@@ -7,7 +7,8 @@ Decisions taken here and nowhere else:
   there. ``OUTPUT`` itself is written beside it and put in its place at the end, in the order
   of the input. It has every prompt; after Ctrl-C, every prompt that was answered so far, in
   this run or an earlier one, so that it never becomes less.
-* Ctrl-C once: what is being answered is finished. Twice: stop now.
+* Ctrl-C once: what is being answered is finished. Twice: stop now, as soon as the batch holds
+  no lock. Three times: whatever it does.
 * Nobody is asked, not even on a terminal: a batch is to run alone, several prompts at once.
 """
 
@@ -186,8 +187,13 @@ def interruptible(batch: Any) -> Iterator[list]:  # type: ignore[type-arg]
 
     def pressed(*_: object) -> None:
         presses.append(True)
-        if len(presses) > 1:
+        if len(presses) > 2:  # a file of the program's hangs, or the end takes too long
             raise KeyboardInterrupt
+        if len(presses) == 2:
+            # The batch raises it itself. Here it could come while this thread takes a lock of
+            # the batch, which nobody would ever release.
+            batch._abandon()
+            return
         batch.stop()
         with contextlib.suppress(RuntimeError):  # it came while something was being written
             tell("finishing what is being answered; Ctrl-C again stops now")

@@ -19,6 +19,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Dict, Generic, Optional, Tuple, Type, overload
 
 from .control_methods import ControlMethods
+from .engine.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, near_miss
 from .engine.turn import Turn
 from .errors import UsageError
 from .handler_methods import HandlerMethods
@@ -29,7 +30,6 @@ from .messages.usage import ModelUsage, Usage
 from .options import Options, SignatureWithOptions, names_of, options_from, signature_with
 from .prompts import Prompt, is_verbatim, read_once, user_message
 from .runtime.engine import Engine
-from .runtime.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, near_miss
 from .support.checks import (
     check_keywords,
     check_seconds,

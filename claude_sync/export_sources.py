@@ -16,13 +16,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional
 
+from .engine.marks import ENDED, SENT, Marks
 from .errors import UsageError
 from .export_chats import Chat, Writer
 from .messages.parsing import parse
 from .messages.usage import Usage
 from .protocol.codec import decode
 from .protocol.costs import CostMeter
-from .runtime.stamps import ENDED, SENT, Marks
 from .session_lines import time_at
 from .support.conceal import Concealer, TooDeep
 

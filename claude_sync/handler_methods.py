@@ -20,8 +20,8 @@ from typing import (
     overload,
 )
 
+from .engine.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, add_methods_of
 from .errors import UsageError
-from .runtime.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, add_methods_of
 from .support.checks import check_function
 
 if TYPE_CHECKING:

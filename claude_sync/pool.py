@@ -48,8 +48,8 @@ from .messages.answer import Answer
 from .options import CONVERSATION, Options, SignatureWithOptions, names_of, options_from
 from .prompts import Prompt, may_be_command, read_once
 from .runtime.endings import has_effects
-from .runtime.waiting import Deadline
 from .support.checks import check_keywords, check_seconds, check_timeout, suggests_arguments
+from .support.waiting import Deadline
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar, Unpack

@@ -25,7 +25,7 @@ from .timeline_spans import Span, covered, spans_of
 if TYPE_CHECKING:
     import os
 
-    from .runtime.stamps import Marks
+    from .engine.marks import Marks
 
 __all__ = ["Span", "Timeline", "timeline_of"]
 

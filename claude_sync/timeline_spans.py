@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Dict, Iterable, List, Optional, Set, Tuple
 
-from .runtime.stamps import DONE, ENDED, SAID, SENT, USED, Marks, Wait
+from .engine.marks import DONE, ENDED, SAID, SENT, USED, Marks, Wait
 
 __all__ = ["Span", "covered", "spans_of"]
 

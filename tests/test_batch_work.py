@@ -27,7 +27,7 @@ from claude_sync.batches.work import (
     attempt_in_worker,
     make_pool,
 )
-from claude_sync.runtime.waiting import Deadline
+from claude_sync.support.waiting import Deadline
 from claude_sync.testing import ScriptedCli, StandIn, builders
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import claude_sync
 from claude_sync import client, keywords
+from claude_sync.engine.handlers import KINDS
 from claude_sync.options.keywords import OptionKeywords
-from claude_sync.runtime.handlers import KINDS
 
 # Those that map() names itself; its others are passed on.
 OF_THE_BATCH = {"budget_usd", "retries"}

@@ -58,7 +58,6 @@ EXCEPTIONS = {
 FILES = {
     "batches/command.py": "cli",
     "bridge/command.py": "cli",
-    "runtime/waiting.py": "support",
 }
 
 # Imports against the layers that are still there. This list only ever gets shorter.

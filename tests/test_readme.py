@@ -14,7 +14,7 @@ from pytest_runs import run_here
 
 import claude_sync
 from claude_sync import errors
-from claude_sync.runtime.handlers import KINDS
+from claude_sync.engine.handlers import KINDS
 from claude_sync.testing import ScriptedCli
 
 README = ROOT / "README.rst"

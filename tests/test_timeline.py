@@ -12,8 +12,9 @@ from turn_marks import Clock, marks_of, sample
 
 import claude_sync
 from claude_sync import LATER, Answer, Client, TurnInterrupted, UsageError
-from claude_sync.runtime import items, stamps
-from claude_sync.runtime.stamps import ENDED, SAID, SENT, TURNS_KEPT
+from claude_sync.engine import marks as stamps
+from claude_sync.engine.marks import ENDED, SAID, SENT, TURNS_KEPT
+from claude_sync.runtime import items
 from claude_sync.testing import ScriptedCli, builders
 from claude_sync.timeline import Span, Timeline, shown, timeline_of
 

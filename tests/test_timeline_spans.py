@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from turn_marks import marks_of, sample
 
-from claude_sync.runtime.stamps import DONE, ENDED, SAID, SENT, USED
+from claude_sync.engine.marks import DONE, ENDED, SAID, SENT, USED
 from claude_sync.timeline_spans import Span, covered, spans_of
 
 LATER = 1_000.0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tables import each
 from turn_marks import marks_of, sample
 
-from claude_sync.runtime.stamps import DONE, ENDED, SAID, SENT, USED
+from claude_sync.engine.marks import DONE, ENDED, SAID, SENT, USED
 from claude_sync.timeline import timeline_of
 from claude_sync.timeline_svg import (
     COLOURS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_sync.runtime.stamps import DONE, ENDED, SAID, SENT, USED, Marks, Wait
+from claude_sync.engine.marks import DONE, ENDED, SAID, SENT, USED, Marks, Wait
 
 __all__ = ["Clock", "marks_of", "sample"]
 

@@ -45,7 +45,7 @@ from ..errors import (
 from ..log import logger
 from ..prompts import read_once
 from ..protocol.tries import is_worth_another_try, wait_before
-from ..runtime.waiting import Deadline, wait_for
+from ..support.waiting import Deadline, wait_for
 from .crews import first_line, outcome_of
 from .items import Item, Outcome, Task
 from .pacing import Pace

@@ -19,7 +19,7 @@ from ..errors import TurnInterrupted
 from ..runtime.endings import reason_of
 from ..runtime.responders import Responders
 from ..runtime.timers import Timers
-from ..runtime.waiting import Deadline
+from ..support.waiting import Deadline
 from .items import Outcome
 
 __all__ = ["Crew", "end_timers", "first_line", "outcome_of"]

@@ -35,7 +35,7 @@ from ..errors import ClaudeError, ClientClosed, UsageError, sentence
 from ..log import logger
 from ..runtime.responders import Responders
 from ..runtime.timers import Timers
-from ..runtime.waiting import Deadline, wait_for
+from ..support.waiting import Deadline, wait_for
 from .members import IDLE, LEAVING, LENT, STARTING, TIDYING, USED, Member
 
 if TYPE_CHECKING:

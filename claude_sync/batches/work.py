@@ -29,7 +29,7 @@ from ..options import Options
 from ..pool import MOST_TURNS, Pool, can_be_used_again
 from ..protocol.tries import reset_of
 from ..runtime.endings import has_effects, reason_of
-from ..runtime.waiting import Deadline
+from ..support.waiting import Deadline
 from .items import Outcome, Task
 from .pooling import Member
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from ..engine.handlers import SERVER, TOOL_PREFIX
 from ..hooks import failed_hook_output
-from ..runtime.handlers import SERVER, TOOL_PREFIX
 from ..support.text import snake_case
 
 __all__ = ["CallbackForms", "progress_of"]

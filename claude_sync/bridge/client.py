@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Sequen
 from ..client import LONGEST_CLOSE, Client, handlers_among
 from ..errors import UsageError
 from ..options import Options, options_from
-from ..runtime.waiting import Deadline
 from ..support.checks import check_seconds
+from ..support.waiting import Deadline
 from .backend import Backend, checked_command
 from .session_settings import create_payload, shared_out
 from .transport import SessionTransport

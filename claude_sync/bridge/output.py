@@ -16,7 +16,7 @@ from collections import deque
 from typing import Callable, Deque, Dict, Optional, Set, Tuple
 
 from ..log import logger
-from ..runtime.waiting import Deadline, wait_for
+from ..support.waiting import Deadline, wait_for
 
 __all__ = ["SESSION_BOUND", "Output"]
 

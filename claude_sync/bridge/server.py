@@ -25,8 +25,8 @@ from ..errors import ClaudeError, UsageError
 from ..log import logger, shortened
 from ..runtime.responders import Responders
 from ..runtime.timers import Timers
-from ..runtime.waiting import SLICE, Deadline, take_from
 from ..support.checks import check_seconds
+from ..support.waiting import SLICE, Deadline, take_from
 from .bounded_lines import LONGEST_LINE, BoundedLines
 from .descriptors import Descriptors
 from .envelope import (

@@ -20,8 +20,8 @@ from ..engine.launch.transport import Transport
 from ..errors import UsageError
 from ..log import logger
 from ..protocol.codec import decode
-from ..runtime.waiting import Deadline, wait_for
 from ..support.redact import remember_secrets
+from ..support.waiting import Deadline, wait_for
 from .backlog import Backlog
 from .session_settings import create_payload
 from .steps import Step

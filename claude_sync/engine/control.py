@@ -32,9 +32,9 @@ from ..messages import replies
 from ..options.fields import EFFORTS, PERMISSION_MODES, choice, count, flag, mapping, word
 from ..options.fields import mcp_servers as servers_option
 from ..runtime.connection import BeingReplaced, version_of
-from ..runtime.waiting import Deadline
 from ..runtime.windows import creation_flags
 from ..support.checks import check_name, check_path, refuse
+from ..support.waiting import Deadline
 from .launch.process import ProcessTransport
 
 if TYPE_CHECKING:

@@ -40,10 +40,10 @@ from ..messages.display import Displayed, Timed
 from ..messages.stream_text import Piece, Text, Thinking
 from ..protocol.exchange import CONTEXT
 from ..protocol.outcomes import INTERRUPTED_TEXT, command_output
-from ..runtime.stamps import Marks
 from ..runtime.unseen import Watched
 from ..support.checks import check_function, check_timeout
 from ..support.text import short
+from .marks import Marks
 
 if TYPE_CHECKING:
     from ..messages.base import Result

@@ -16,10 +16,10 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple, Union
 
+from ..engine.handlers import HandlerRegistry, Handling, function_name
 from ..errors import UsageError
 from ..log import Failures, logger
 from ..messages.events import HandlerError
-from .handlers import HandlerRegistry, Handling, function_name
 from .posting import Posting
 
 if TYPE_CHECKING:

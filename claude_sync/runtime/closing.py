@@ -28,7 +28,7 @@ from ..engine.turn import Turn
 from ..errors import ClaudeError, ClientClosed
 from ..log import logger
 from ..messages.events import Closed
-from .waiting import Deadline
+from ..support.waiting import Deadline
 
 if TYPE_CHECKING:
     from ..protocol.exchange import Sent

@@ -53,10 +53,10 @@ from .second_thoughts import SecondThoughts
 if TYPE_CHECKING:
     from ..engine.launch.command import Launch
     from ..engine.launch.transport import Transport
+    from ..engine.marks import Marks
     from ..engine.recording.recorder import Recorder
     from .engine import Engine
     from .open_requests import OpenRequest
-    from .stamps import Marks
 
 __all__ = ["BeingReplaced", "Connection"]
 

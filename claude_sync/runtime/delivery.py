@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from ..errors import AskTimeout, CalledFromHandler, ClientClosed, UsageError
 from ..log import name_this_thread
+from ..support.waiting import SLICE, Deadline, wait_for
 from .items import Asked, Routed
-from .waiting import SLICE, Deadline, wait_for
 
 if TYPE_CHECKING:
     from ..engine.turn import Turn

@@ -24,6 +24,8 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Deque, Mapping, Optional, Set, Tuple
 
+from ..engine.handlers import HandlerRegistry
+from ..engine.marks import TURNS_KEPT, Marks
 from ..engine.turn import FINISHED, RUNNING, Turn
 from ..errors import (
     BudgetExceeded,
@@ -38,10 +40,10 @@ from ..protocol.costs import CostMeter
 from ..protocol.dialects import dialect_of
 from ..protocol.exchange import CONTEXT, IDLE, QUESTION, STEER, Sent
 from ..protocol.tally import Tally
+from ..support.waiting import Changes
 from .delivery import Delivery
 from .dispatcher import Dispatcher
 from .endings import Endings
-from .handlers import HandlerRegistry
 from .inbox import Inbox
 from .items import Withdrawn
 from .lifecycle import Lifecycle
@@ -49,11 +51,9 @@ from .requests import Requests, interrupted_between_tries
 from .responders import Responders
 from .restarting import Restarter
 from .serving import Serving
-from .stamps import TURNS_KEPT, Marks
 from .stopping import STOP_PATIENCE, Stopper
 from .timers import Timers
 from .traffic import Traffic
-from .waiting import Changes
 from .watch import Watch
 
 if TYPE_CHECKING:

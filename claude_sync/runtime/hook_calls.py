@@ -16,6 +16,7 @@ import contextlib
 import copy
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
+from ..engine.handlers import function_name
 from ..hooks import (
     BLOCKING_EVENTS,
     LONGEST_ON_THE_WIRE,
@@ -26,7 +27,6 @@ from ..hooks import (
 )
 from ..log import logger
 from ..protocol.control import error_reply, success_reply
-from .handlers import function_name
 
 if TYPE_CHECKING:
     from ..engine.turn import Turn

@@ -27,7 +27,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
 from ..protocol.streaming import DELTA_FIELDS
-from .waiting import take_from
+from ..support.waiting import take_from
 
 __all__ = ["Inbox", "MergedDelta"]
 

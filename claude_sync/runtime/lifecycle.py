@@ -38,11 +38,11 @@ from ..errors import (
 from ..log import logger
 from ..options import CONVERSATION
 from ..protocol.dialects import refuse_settings
+from ..support.waiting import Deadline
 from .closing import LIVE, Closer
 from .connection import Connection
 from .conversations import conversation_is_missing
 from .delivery import DispatcherThread
-from .waiting import Deadline
 
 if TYPE_CHECKING:
     from ..engine.control import Controls

@@ -24,8 +24,8 @@ from ..messages.fields import mapping_of, text_of
 from ..protocol.codec import encode
 
 if TYPE_CHECKING:
+    from ..engine.marks import Wait
     from .connection import Connection
-    from .stamps import Wait
     from .timers import Timer
 
 __all__ = ["OpenRequest"]

@@ -7,7 +7,7 @@ from typing import Callable, Optional, Union
 
 from ..errors import ControlTimeout
 from ..protocol import control
-from .waiting import Deadline
+from ..support.waiting import Deadline
 
 __all__ = ["PendingReply"]
 

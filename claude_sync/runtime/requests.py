@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
 from ..engine.turn import Turn
 from ..errors import TurnInterrupted, UsageError
 from ..messages.events import InterruptReceipt
+from ..support.waiting import Deadline
 from .connection import BeingReplaced
-from .waiting import Deadline
 
 if TYPE_CHECKING:
     from ..protocol.control import Reply

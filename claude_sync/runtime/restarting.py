@@ -27,7 +27,7 @@ from ..engine.launch.transport import Transport
 from ..errors import UnsupportedByCli, UsageError
 from ..log import logger
 from ..protocol.exchange import QUESTION
-from .waiting import Deadline
+from ..support.waiting import Deadline
 
 if TYPE_CHECKING:
     from ..engine.turn import Turn

@@ -19,20 +19,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from ..engine.handlers import SERVER
 from ..errors import UsageError
 from ..log import logger
 from ..permissions.request import LATER, QUESTION_TOOL, Decision, PermissionRequest, Questions
 from ..protocol.control import DENIED, LEFT_OPEN, deny_reply, request_body, safe_reply
-from .handlers import SERVER
 from .items import Asked
 from .open_requests import OpenRequest
 
 if TYPE_CHECKING:
+    from ..engine.handlers import HandlerRegistry
     from ..engine.turn import Turn
     from ..protocol.control import Reply
     from .connection import Connection
     from .engine import Engine
-    from .handlers import HandlerRegistry
 
 __all__ = ["Serving"]
 

@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Callable, List, Optional, Tuple
 
 from ..log import logger, name_this_thread
-from .waiting import take_from
+from ..support.waiting import take_from
 
 __all__ = ["Timer", "Timers"]
 

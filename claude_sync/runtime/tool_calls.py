@@ -16,6 +16,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
 
 from .._version import __version__
+from ..engine.handlers import SERVER
 from ..errors import UsageError
 from ..log import logger
 from ..protocol.control import control_request, success_reply
@@ -29,7 +30,6 @@ from ..protocol.mcp import (
     progress_notification,
 )
 from ..tools import ToolContext, failed_result
-from .handlers import SERVER
 
 if TYPE_CHECKING:
     from ..engine.turn import Turn

@@ -21,8 +21,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Callable, Optional, Set, Tuple
 
+from ..engine.handlers import function_name
 from ..log import logger
-from .handlers import function_name
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType

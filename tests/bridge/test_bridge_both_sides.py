@@ -13,7 +13,7 @@ from bridge_clients import PATIENCE, own_bridge, traffic_is_valid
 
 import claude_sync
 from claude_sync import CliDidNotStart, CliExited, TurnInterrupted, UnsupportedByCli
-from claude_sync.runtime.waiting import Deadline
+from claude_sync.support.waiting import Deadline
 from claude_sync.testing import StandIn
 
 ECHO = StandIn().command

@@ -55,7 +55,7 @@ def test_only_where_it_works_is_a_process_used_again(each_cli, options):
         pids = []
         for number in range(2):
             pool.ask(f"hello {number}", timeout=100)
-            member = pool._keeper.take(claude_sync.runtime.waiting.Deadline(100))
+            member = pool._keeper.take(claude_sync.support.waiting.Deadline(100))
             pids.append(member.client.pid)
             pool._keeper.give_back(member, reusable=True)
     assert (len(set(pids)) == 1) == each_cli.is_new

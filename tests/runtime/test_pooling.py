@@ -9,7 +9,7 @@ from patience import PATIENCE, wait_until
 
 from claude_sync import CliDidNotStart, Client, ClientClosed
 from claude_sync.batches.pooling import Keeper, Member
-from claude_sync.runtime.waiting import Deadline
+from claude_sync.support.waiting import Deadline
 from claude_sync.testing import ScriptedCli
 from claude_sync.testing.offline import echo
 

@@ -7,7 +7,7 @@ from patience import PATIENCE
 
 from claude_sync import Client, InterruptReceipt, UsageError
 from claude_sync.runtime.connection import BeingReplaced
-from claude_sync.runtime.waiting import Deadline
+from claude_sync.support.waiting import Deadline
 from claude_sync.testing import ScriptedCli
 
 

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 from patience import PATIENCE
 
 from claude_sync import Client
+from claude_sync.engine.handlers import SERVER
 from claude_sync.messages.parsing import parse
 from claude_sync.permissions.request import PermissionRequest
 from claude_sync.protocol.control import parse_reply, request_body
-from claude_sync.runtime.handlers import SERVER
 from claude_sync.testing import ScriptedCli
 
 HERE = Path(__file__).parent

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
 
 from ...client import Client
+from ...engine.handlers import TOOL_PREFIX
 from ...errors import ControlError, UnsupportedByCli
 from ...permissions import policies
-from ...runtime.handlers import TOOL_PREFIX
 from ..model import LoopbackModel, failure, text, thinking, tool_use
 
 __all__ = ["SCENES", "Stage", "play", "version_of"]

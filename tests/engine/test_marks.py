@@ -7,8 +7,8 @@ import pickle
 
 import pytest
 
-from claude_sync.runtime import stamps
-from claude_sync.runtime.stamps import DONE, ENDED, SAID, SENT, USED, Marks, Wait
+from claude_sync.engine import marks as stamps
+from claude_sync.engine.marks import DONE, ENDED, SAID, SENT, USED, Marks, Wait
 from claude_sync.testing import builders
 
 

@@ -10,8 +10,8 @@ from queue import Empty, SimpleQueue
 import pytest
 from patience import PATIENCE
 
-from claude_sync.runtime import waiting
-from claude_sync.runtime.waiting import SLICE, Deadline, take_from, wait_for
+from claude_sync.support import waiting
+from claude_sync.support.waiting import SLICE, Deadline, take_from, wait_for
 
 
 @pytest.fixture

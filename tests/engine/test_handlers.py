@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from claude_sync.errors import UsageError
-from claude_sync.runtime.handlers import (
+from claude_sync.engine.handlers import (
     KINDS,
     HandlerRegistry,
     add_methods_of,
     function_name,
     near_miss,
 )
+from claude_sync.errors import UsageError
 
 NAMES = [f"on_{kind}" for kind in KINDS]
 

@@ -12,53 +12,9 @@ Hooks see what the CLI does, and may block or change it.
 registered.
 """
 
-from .events import EVENTS, HOOK_EVENTS, HookEvent, parse_hook_event
-from .outputs import (
-    BLOCKING_EVENTS,
-    HookDecision,
-    add_context,
-    allow,
-    ask,
-    block,
-    combine,
-    failed_hook_output,
-    hook_output,
-    stop,
-    suppress_output,
-    system_message,
-    update_input,
-)
-from .registration import (
-    LONGEST_ON_THE_WIRE,
-    HookRegistration,
-    hooks_of,
-    hooks_on_the_wire,
-    make_hook,
-    number_of,
-)
+from . import events, outputs, registration
+from .events import *  # noqa: F403
+from .outputs import *  # noqa: F403
+from .registration import *  # noqa: F403
 
-__all__ = [
-    "BLOCKING_EVENTS",
-    "EVENTS",
-    "HOOK_EVENTS",
-    "LONGEST_ON_THE_WIRE",
-    "HookDecision",
-    "HookEvent",
-    "HookRegistration",
-    "add_context",
-    "allow",
-    "ask",
-    "block",
-    "combine",
-    "failed_hook_output",
-    "hook_output",
-    "hooks_of",
-    "hooks_on_the_wire",
-    "make_hook",
-    "number_of",
-    "parse_hook_event",
-    "stop",
-    "suppress_output",
-    "system_message",
-    "update_input",
-]
+__all__ = [*events.__all__, *outputs.__all__, *registration.__all__]

@@ -16,44 +16,21 @@ from typing import Any, Literal, Mapping, NamedTuple
 
 from ..messages.fields import Raw, at, build, objects, optional_text_of, text_of
 
-__all__ = ["EVENTS", "HOOK_EVENTS", "EventName", "HookEvent", "parse_hook_event"]
+__all__ = ["EVENTS", "HOOK_EVENTS", "HookEvent", "parse_hook_event"]
 
-#: The events that type checkers know. At run time any name is accepted.
-EventName = Literal[
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PostToolBatch",
-    "PermissionRequest",
-    "PermissionDenied",
-    "UserPromptSubmit",
-    "UserPromptExpansion",
-    "Stop",
-    "SubagentStop",
-    "StopFailure",
-    "SubagentStart",
-    "SessionStart",
-    "SessionEnd",
-    "Setup",
-    "PreCompact",
-    "PostCompact",
-    "PreModelSwitch",
-    "PostModelSwitch",
-    "Notification",
-    "MessageDisplay",
-    "Elicitation",
-    "ElicitationResult",
-    "TaskCreated",
-    "TaskCompleted",
-    "TeammateIdle",
-    "ConfigChange",
-    "InstructionsLoaded",
-    "WorktreeCreate",
-    "WorktreeRemove",
-    "CwdChanged",
-    "FileChanged",
-    "DirectoryAdded",
-]
+# What type checkers know. At run time any name is accepted.
+ToolEvent = Literal["PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"]
+PermissionEvent = Literal["PermissionRequest", "PermissionDenied"]
+PromptEvent = Literal["UserPromptSubmit", "UserPromptExpansion", "MessageDisplay", "Notification"]
+StopEvent = Literal["Stop", "SubagentStop", "StopFailure", "SubagentStart"]
+SessionEvent = Literal["SessionStart", "SessionEnd", "Setup", "PreCompact", "PostCompact"]
+ModelEvent = Literal["PreModelSwitch", "PostModelSwitch", "Elicitation", "ElicitationResult"]
+TaskEvent = Literal["TaskCreated", "TaskCompleted", "TeammateIdle", "ConfigChange"]
+FileEvent = Literal["CwdChanged", "FileChanged", "DirectoryAdded", "InstructionsLoaded"]
+TreeEvent = Literal["WorktreeCreate", "WorktreeRemove"]
+AgentEvent = Literal[PromptEvent, StopEvent, SessionEvent, ModelEvent, TaskEvent]
+#: The names of the events that this release knows.
+EventName = Literal[ToolEvent, PermissionEvent, AgentEvent, FileEvent, TreeEvent]
 
 # How a hook decides about an event, by the key of its output.
 PERMISSION = "permissionDecision"  # in hookSpecificOutput: allow, deny, ask
@@ -85,7 +62,7 @@ MODEL_SWITCH = (
 ELICITATION = "mcp_server_name message mode url elicitation_id requested_schema"
 TASK = "task_id task_subject task_description teammate_name team_name"
 
-EVENTS: dict[EventName, Known] = {
+EVENTS: dict[str, Known] = {
     "PreToolUse": Known("mcp_server", PERMISSION, True),
     # After the fact a block only tells Claude the reason.
     "PostToolUse": Known("tool_response duration_ms mcp_server", BLOCK, True),
@@ -137,9 +114,8 @@ HOOK_EVENTS: tuple[str, ...] = tuple(EVENTS)
 RENAMED = {"change": "event"}
 
 
-def known(event: str) -> Known | None:
-    """What is known about an event; None for one of a later CLI."""
-    return EVENTS.get(event)  # type: ignore[call-overload, no-any-return]
+# What is taken for granted of an event of a later CLI.
+OF_LATER_CLIS = Known("", BLOCK, True)
 
 
 def effort_of(value: Any) -> str | None:
@@ -194,7 +170,7 @@ class HookEvent:
         key = RENAMED.get(name, name)
         if key in raw and not name.startswith("__"):
             return raw[key]
-        fields = (known(event) or Known()).fields.split()
+        fields = EVENTS.get(event, OF_LATER_CLIS).fields.split()
         if name in fields:
             return None
         own = f" Its own fields: {', '.join(fields)}." if fields else ""
@@ -204,7 +180,7 @@ class HookEvent:
         )
 
     def __dir__(self) -> list[str]:
-        fields = (known(self.event) or Known()).fields.split()
+        fields = EVENTS.get(self.event, OF_LATER_CLIS).fields.split()
         return sorted({*super().__dir__(), *fields, *self.raw})
 
     def __repr__(self) -> str:

@@ -18,29 +18,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from typing import Any, Iterable, Mapping
+from typing import Any, Mapping
 
 from ..errors import UsageError
 from ..protocol.codec import plain_value
-from ..support.checks import nearest, refuse
+from ..support.checks import check_name, nearest, refuse
 from ..support.text import short
-from .events import BEHAVIOR, BLOCK, EVENTS, PERMISSION, HookEvent, known
+from .events import BEHAVIOR, BLOCK, EVENTS, OF_LATER_CLIS, PERMISSION, HookEvent, Known
 
-__all__ = [
-    "BLOCKING_EVENTS",
-    "HookDecision",
-    "add_context",
-    "allow",
-    "ask",
-    "block",
-    "combine",
-    "failed_hook_output",
-    "hook_output",
-    "stop",
-    "suppress_output",
-    "system_message",
-    "update_input",
-]
+__all__ = ["BLOCKING_EVENTS", "HookDecision", "add_context", "allow", "ask", "block", "combine"]
+__all__ += ["failed_hook_output", "hook_output", "stop", "suppress_output", "system_message"]
+__all__ += ["update_input"]
 
 #: Events before a tool runs: a hook of these that fails blocks it.
 BLOCKING_EVENTS = ("PreToolUse", "PermissionRequest")
@@ -48,13 +36,12 @@ BLOCKING_EVENTS = ("PreToolUse", "PermissionRequest")
 # From the mildest to the strictest.
 VERDICTS = (None, "allow", "ask", "block")
 # The verdicts that each way of deciding has.
-VERDICTS_OF = {
+VERDICTS_OF: dict[str | None, tuple[str, ...]] = {
     PERMISSION: ("block", "allow", "ask"),
     BEHAVIOR: ("block", "allow"),
     BLOCK: ("block",),
     None: (),
 }
-TEXTS = ("reason", "context", "stop_reason", "system_message")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -85,11 +72,11 @@ class HookDecision:
         """Refuse what the CLI would drop as a whole, a block included."""
         if self.verdict not in VERDICTS:
             raise refuse("the verdict of a hook", self.verdict, "block, ask, allow or None")
-        for name in TEXTS:
+        for name in ("reason", "context", "stop_reason", "system_message"):
             if getattr(self, name) is not None:
-                check_text(name, getattr(self, name))
+                check_name(name, getattr(self, name))
         if self.verdict == "block":
-            check_text("the reason of a block", self.reason)
+            check_name("the reason of a block", self.reason)
         if self.updated_input is not None:
             if not isinstance(self.updated_input, Mapping):
                 raise refuse("updated_input", self.updated_input, "the tool's whole input, a dict")
@@ -128,13 +115,6 @@ class HookDecision:
 def joined(one: str | None, other: str | None) -> str | None:
     """Both texts; the same text once."""
     return "\n".join(dict.fromkeys(text for text in (one, other) if text is not None)) or None
-
-
-def check_text(name: str, value: Any) -> str:
-    """UsageError for a text that says nothing."""
-    if not isinstance(value, str) or not value.strip():
-        raise refuse(name, value, "a str that is not blank")
-    return value
 
 
 # The verbs.
@@ -193,7 +173,7 @@ def update_input(base: HookEvent | Mapping[str, Any], /, **changes: Any) -> Hook
 
 def add_context(text: str) -> HookDecision:
     """Add *text* to what Claude reads; otherwise things go on as usual."""
-    return HookDecision(context=check_text("text", text))
+    return HookDecision(context=check_name("text", text))
 
 
 def stop(reason: str) -> HookDecision:
@@ -202,12 +182,12 @@ def stop(reason: str) -> HookDecision:
 
     2.1.29 does not end a turn before a tool: there Claude reads that the tool is blocked, and why.
     """
-    return HookDecision(stop_reason=check_text("reason", reason))
+    return HookDecision(stop_reason=check_name("reason", reason))
 
 
 def system_message(text: str) -> HookDecision:
     """Show *text* to the user; Claude does not see it."""
-    return HookDecision(system_message=check_text("text", text))
+    return HookDecision(system_message=check_name("text", text))
 
 
 def suppress_output() -> HookDecision:
@@ -260,79 +240,62 @@ def failed_hook_output(event: str, text: str) -> dict[str, Any] | None:
 def decision_output(event: str, decision: HookDecision) -> dict[str, Any]:
     """A decision in the form that the CLI wants for this event."""
     verdict, reason, changed = decision.verdict, decision.reason, decision.updated_input
-    if decision.stop_reason is not None and event in BLOCKING_EVENTS and verdict != "block":
+    stops = decision.stop_reason is not None
+    if stops and event in BLOCKING_EVENTS and verdict != "block":
         # Stopping alone ends the turn only after the tool has run.
         verdict, reason = "block", decision.stop_reason
     if verdict == "block":
         changed = None  # the tool does not run
-    check_meaning(event, verdict, changed, decision.context)
-
-    output: dict[str, Any] = {}
-    if decision.stop_reason is not None:
-        output.update({"continue": False, "stopReason": decision.stop_reason})
-    if decision.system_message is not None:
-        output["systemMessage"] = decision.system_message
+    check_verb(event, verdict, verdict is not None)
+    check_verb(event, "add_context", decision.context is not None)
+    check_verb(event, "update_input", changed is not None)
+    output = without_none(stopReason=decision.stop_reason, systemMessage=decision.system_message)
+    if stops:
+        output["continue"] = False
     if decision.suppress_output:
         output["suppressOutput"] = True
-
-    specific: dict[str, Any] = {}
-    if decision.context is not None:
-        specific["additionalContext"] = decision.context
-    kind = way_of_deciding(event)
-    if kind == BLOCK and verdict is not None:
-        output.update(decision="block", reason=reason)
-    elif kind == BEHAVIOR and verdict == "block":
-        specific["decision"] = {"behavior": "deny", "message": reason}
-        if decision.stop_reason is not None:
-            specific["decision"]["interrupt"] = True
-    elif kind == BEHAVIOR and verdict == "allow":
-        specific["decision"] = {"behavior": "allow"}
-        if changed is not None:
-            specific["decision"]["updatedInput"] = dict(changed)
-    elif kind == PERMISSION:
-        if verdict is not None:
-            specific["permissionDecision"] = "deny" if verdict == "block" else verdict
+    specific = without_none(additionalContext=decision.context)
+    way = EVENTS.get(event, OF_LATER_CLIS).decision
+    denied = "deny" if verdict == "block" else verdict
+    if way == BLOCK and verdict is not None:
+        output.update(decision=verdict, reason=reason)
+    elif way == PERMISSION:
+        specific |= without_none(permissionDecision=denied, updatedInput=changed)
         if verdict is not None and reason is not None:
             specific["permissionDecisionReason"] = reason
-        if changed is not None:
-            specific["updatedInput"] = dict(changed)
+    elif way == BEHAVIOR and verdict is not None:
+        message = reason if verdict == "block" else None
+        answer = without_none(behavior=denied, message=message, updatedInput=changed)
+        specific["decision"] = {**answer, "interrupt": True} if stops else answer
+    elif changed is not None:
+        raise UsageError(
+            "hooks.update_input() alone means nothing for PermissionRequest. Return "
+            "hooks.allow(updated_input=...), or change the input in a hook for PreToolUse."
+        )
     if specific:
         output["hookSpecificOutput"] = {"hookEventName": event, **specific}
     return output
 
 
-def way_of_deciding(event: str) -> str | None:
-    """How a hook decides about an event; one of a later CLI as about most events."""
-    described = known(event)
-    return described.decision if described is not None else BLOCK
+def without_none(**values: Any) -> dict[str, Any]:
+    """The values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def check_meaning(
-    event: str, verdict: str | None, changed: Mapping[str, Any] | None, context: str | None
-) -> None:
+def check_verb(event: str, verb: str | None, is_said: bool) -> None:
     """UsageError for a verb that the CLI has no use for."""
-    described = known(event)
-    if context is not None and described is not None and not described.takes_context:
-        takers = [name for name, each in EVENTS.items() if each.takes_context]
-        raise meaningless("add_context", event, takers)
-    if verdict is not None and verdict not in VERDICTS_OF[way_of_deciding(event)]:
-        takers = [name for name, each in EVENTS.items() if verdict in VERDICTS_OF[each.decision]]
-        raise meaningless(verdict, event, takers)
-    if changed is not None and event not in BLOCKING_EVENTS:
-        raise meaningless("update_input", event, BLOCKING_EVENTS)
-    if changed is not None and event == "PermissionRequest" and verdict is None:
+    if verb == "update_input":
+        takers = list(BLOCKING_EVENTS)
+    elif verb == "add_context":
+        takers = [name for name, known in EVENTS.items() if known.takes_context]
+    else:
+        takers = [name for name, known in EVENTS.items() if verb in VERDICTS_OF[known.decision]]
+    is_later = event not in EVENTS and verb in ("block", "add_context")
+    if is_said and event not in takers and not is_later:
         raise UsageError(
-            "hooks.update_input() alone means nothing for PermissionRequest. Return "
-            "hooks.allow(updated_input=...), or change the input in a hook for PreToolUse."
+            f"hooks.{verb}() means nothing for the event {event}; it works for "
+            f"{', '.join(takers)}. Return None to let things go on."
         )
-
-
-def meaningless(verb: str, event: str, events: Iterable[str]) -> UsageError:
-    """The error for a verb that the CLI has no use for."""
-    return UsageError(
-        f"hooks.{verb}() means nothing for the event {event}; it works for {', '.join(events)}. "
-        "Return None to let things go on."
-    )
 
 
 # Dicts as the wire takes them.
@@ -362,13 +325,9 @@ PLACES: dict[str, dict[Any, str]] = {
         list: "watchPaths",
         object: "updatedToolOutput updatedMCPToolOutput classifierContext",
     },
-    DECISION: {
-        bool: "interrupt",
-        str: "behavior message",
-        dict: "updatedInput",
-        list: "updatedPermissions",
-    },
+    DECISION: {bool: "interrupt", str: "behavior message", dict: "updatedInput"},
 }
+PLACES[DECISION][list] = "updatedPermissions"
 TYPES = {
     place: {key: wanted for wanted, keys in types.items() for key in keys.split()}
     for place, types in PLACES.items()
@@ -380,7 +339,6 @@ DECIDING = {
     (SPECIFIC, "permissionDecision"): (PERMISSION, ("allow", "deny", "ask", "defer")),
     (DECISION, "behavior"): (BEHAVIOR, ("allow", "deny")),
 }
-DECIDING_INSIDE = {"permissionDecision", "decision", "updatedInput"}
 
 
 def checked_output(event: str, returned: Mapping[str, Any]) -> dict[str, Any]:
@@ -392,20 +350,19 @@ def checked_output(event: str, returned: Mapping[str, Any]) -> dict[str, Any]:
 
     """
     output = checked_place(event, TOP, plain_value(returned, "", 0))
-    deciding = output.get("continue") is False or "decision" in output
-    specific = output.get(SPECIFIC, {})
-    if output.get("async") is True and (deciding or not DECIDING_INSIDE.isdisjoint(specific)):
+    if SPECIFIC in output:
+        specific = output[SPECIFIC] = checked_place(event, SPECIFIC, output[SPECIFIC])
+        if specific.setdefault("hookEventName", event) != event:
+            raise wrong(event, f"an output for {specific['hookEventName']}, which the CLI refuses")
+        if "decision" in specific:
+            specific["decision"] = checked_place(event, DECISION, specific["decision"])
+            if "behavior" not in specific["decision"]:
+                raise wrong(event, f"a {DECISION} without 'behavior', which the CLI refuses")
+    inside = {"permissionDecision", "decision", "updatedInput"} & set(output.get(SPECIFIC, ()))
+    decides = output.get("continue") is False or "decision" in output or inside
+    if output.get("async") is True and decides:
         # Measured: a tool that it denies runs.
         raise wrong(event, "a decision with 'async', for which the CLI does not wait")
-    if SPECIFIC not in output:
-        return output
-    specific = output[SPECIFIC] = checked_place(event, SPECIFIC, specific)
-    if specific.setdefault("hookEventName", event) != event:
-        raise wrong(event, f"an output for {specific['hookEventName']}, which the CLI refuses")
-    if "decision" in specific:
-        decision = specific["decision"] = checked_place(event, DECISION, specific["decision"])
-        if "behavior" not in decision:
-            raise wrong(event, f"a {DECISION} without 'behavior', which the CLI refuses")
     return output
 
 
@@ -442,14 +399,12 @@ def check_value(event: str, place: str, key: str, value: Any) -> None:
     # True is an int to Python, and never a number that was meant.
     if not isinstance(value, wanted) or (wanted is NUMBER and isinstance(value, bool)):
         raise wrong(event, f"{key!r}: {short(value)}, which must be {TYPE_NAMES[wanted]}")
-    if (place, key) not in DECIDING:
-        return
-    kind, choices = DECIDING[place, key]
+    way, choices = DECIDING.get((place, key), (None, (value,)))
     if value not in choices:
         raise wrong(event, f"{key!r}: {short(value)}, which must be one of {', '.join(choices)}")
     # PreToolUse understands the form of most events as well.
-    older = kind == BLOCK and event == "PreToolUse"
-    if known(event) and kind != way_of_deciding(event) and not older:
+    understood = (EVENTS.get(event, Known("", way)).decision, event == "PreToolUse" and BLOCK)
+    if way is not None and way not in understood:
         raise wrong(event, f"{key!r} in {place}, which the CLI ignores for this event")
 
 

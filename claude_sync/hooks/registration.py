@@ -14,10 +14,12 @@ import warnings
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from ..errors import UsageError
+from ..options.fields import KNOWN_TOOLS
 from ..support.checks import check_function, check_timeout, nearest, refuse
 from .events import HOOK_EVENTS
 
-__all__ = ["HookRegistration", "hooks_of", "hooks_on_the_wire", "make_hook", "number_of"]
+__all__ = ["LONGEST_ON_THE_WIRE", "HookRegistration", "hooks_of", "hooks_on_the_wire"]
+__all__ += ["make_hook", "number_of"]
 
 ON_FAILURE = ("block", "continue")
 # What the CLI is told of how long a hook may take. It takes an error and, on 2.1.29, a late
@@ -28,11 +30,6 @@ LONGEST_ON_THE_WIRE = 2_000_000
 NEVER_CALLED = ("SessionStart", "SessionEnd")
 # A rule for permissions, which looks like a matcher.
 RULE = re.compile(r"[A-Za-z_]\w*\(.*\)", re.DOTALL)
-# The tools that hooks are usually about.
-TOOL_NAMES = (
-    *("Bash", "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Glob", "Grep"),
-    *("WebFetch", "WebSearch", "Task", "Agent", "AskUserQuestion", "ExitPlanMode"),
-)
 GROUP_KEYS = ("matcher", "hooks", "timeout", "on_failure")
 FORM = (
     "hooks={'PreToolUse': function}, or {'PreToolUse': [function, {'matcher': 'Bash', "
@@ -109,9 +106,9 @@ def doubts(event: str, matcher: str | None) -> Iterator[str]:
             f"this release knows no event {event!r}; did you mean {meant!r}? The hook is "
             "registered as it is, in case the CLI knows the event."
         )
-    if matcher is None or matcher in (*TOOL_NAMES, "", "*"):  # the CLI takes these for all
+    if matcher is None or matcher in (*KNOWN_TOOLS, "", "*"):  # the CLI takes these for all
         return
-    for name in TOOL_NAMES:
+    for name in KNOWN_TOOLS:
         if matcher.lower() == name.lower():
             yield f"no tool is named {matcher!r}; did you mean {name!r}?"
     try:

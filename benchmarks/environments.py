@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path.home() / ".cache" / "claude-sync" / "benchmarks"
 # What we are installed from. It is copied first: setuptools leaves a folder ``build`` behind,
 # and would install from there what has since been deleted here.
-SOURCES = ["claude_sync", "_claude_sync_pytest.py", "setup.py", "setup.cfg", "README.rst"]
+SOURCES = ["claude_sync", "setup.py", "setup.cfg", "README.rst"]
 # Seconds. Longer than anything takes; what hangs is ended.
 PATIENCE = 300
 

@@ -29,7 +29,7 @@ from claude_sync import Client
 from claude_sync.testing import ScriptedCli
 
 # Our own tests use what the tests of other people's programs use.
-pytest_plugins = ("_claude_sync_pytest", "suite")
+pytest_plugins = ("claude_sync.testing.plugin", "suite")
 
 # Examples are not timed: a loaded machine is no bug. They are the same in every run.
 settings.register_profile("tests", deadline=None, max_examples=60, derandomize=True)

@@ -10,7 +10,7 @@ import textwrap
 
 import pytest
 
-PLUGIN = "_claude_sync_pytest"
+PLUGIN = "claude_sync.testing.plugin"
 # No file of ours has this name: pytest may know that one already.
 NAME = "test_of_a_program"
 # In a process that has a pytest already, and the plugin. What cannot be raised is told to the outer

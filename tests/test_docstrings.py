@@ -35,7 +35,7 @@ MODULES = (
         "claude_sync.sessions",
     ),
     *("claude_sync.testing", "claude_sync.testing.builders", "claude_sync.testing.fixtures"),
-    *("claude_sync.schema", "claude_sync.tools", "_claude_sync_pytest"),
+    *("claude_sync.schema", "claude_sync.tools", "claude_sync.testing.plugin"),
 )
 # They have none of their own, or their type's.
 VALUES = (str, int, float, tuple, dict, type(claude_sync.LATER))

@@ -168,7 +168,7 @@ def test_the_program_of_the_testing_tutorial_is_tested(tmp_path):
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", str(TESTING), "-q"),
-            *("-W", "error", "-p", "_claude_sync_pytest", "-p", "no:cacheprovider", str(TESTING)),
+            *("-W", "error", "-p", "no:cacheprovider", str(TESTING)),
         ],
         capture_output=True,
         text=True,

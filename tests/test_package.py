@@ -45,7 +45,7 @@ NOT_NEEDED = {
     *("IPython", "ipywidgets", "ipykernel", "traitlets", "nbformat", "matplotlib"),
     *("pandas", "numpy", "dask", "distributed", "loky", "tqdm", "PIL", "pydantic", "jsonschema"),
     *("pytest", "_pytest", "hypothesis", "mcp", "claude_agent_sdk", "anyio", "setuptools"),
-    *("_claude_sync_pytest", "claude_sync.testing", "claude_sync.gui", "claude_sync.notebook"),
+    *("claude_sync.testing", "claude_sync.gui", "claude_sync.notebook"),
     *("claude_sync.bridge", "claude_sync.commands", "claude_sync.batch", "claude_sync.keywords"),
     "claude_sync.options.keywords",
 }

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 
-from . import builders, builders_system
+from . import builders
 
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
@@ -140,7 +140,7 @@ class CliStyle:
         """The message that begins a turn."""
         more: Wire = {}
         if self.form is not None:
-            more["tools"] = [*builders_system.TOOLS, "StructuredOutput"]
+            more["tools"] = [*builders.TOOLS, "StructuredOutput"]
         return builders.init(
             self.session_id,
             self.version,

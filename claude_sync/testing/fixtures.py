@@ -1,5 +1,5 @@
 """
-What the fixtures for pytest give out; see ``_claude_sync_pytest`` for the fixtures.
+What the fixtures for pytest give out; see ``plugin`` for the fixtures.
 
 ::
 

@@ -21,11 +21,11 @@ import dataclasses
 import json
 import logging
 import socket
-import socketserver
+import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler
-from typing import Any, Callable, Iterable, List, Mapping, Optional, Set, Tuple
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from .model_wire import Frame
 
@@ -33,6 +33,8 @@ logger = logging.getLogger("claude_sync")
 
 # How late a hang-up may be noticed while a gate is waited for.
 GATE_SLICE = 0.02
+# How long closing may take because nobody knocks any more.
+LISTEN_SLICE = 0.05
 # Only code of the user (a matcher, a reply function) can keep a thread this long.
 JOIN_PATIENCE = 10.0
 
@@ -75,82 +77,64 @@ def json_response(status: int, body: Mapping[str, Any], **more: Any) -> Response
 AnswerFunction = Callable[[str, str, Mapping[str, str], bytes], Response]
 
 
-class LoopbackServer(socketserver.TCPServer):
+class LoopbackServer(ThreadingHTTPServer):
     """
     Listen on a free port of 127.0.0.1 from construction until :meth:`stop`.
 
-    ``_lock`` guards ``_connections``, ``_threads`` and ``stopping``, and is held
-    while a connection is closed or shut down, so that neither happens to a number
-    that already belongs to another socket.
+    ``_lock`` guards ``_connections``, and is held while a connection is closed or shut
+    down, so that neither happens to a number that already belongs to another socket.
     """
 
     request_queue_size = 128
+    # Only code of the user (a matcher, a reply function) can keep a thread for long, and the
+    # end of the program must not wait for it.
+    daemon_threads = True
 
     def __init__(self, name: str, answer: AnswerFunction) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.answer = answer
         self.port = int(self.server_address[1])
-        self.stopping = False
         self.stopped = threading.Event()
         self._name = name
-        self._count = 0
         self._lock = threading.Lock()
-        self._connections: Set[socket.socket] = set()
-        self._threads: List[threading.Thread] = []
-        # Daemon, like the threads of the connections: a program that forgets close()
-        # must still be able to exit.
-        self._listener = threading.Thread(target=self._listen, name=f"{name}-listen", daemon=True)
+        self._connections: Dict[threading.Thread, socket.socket] = {}
+        self._listener = threading.Thread(
+            target=self.serve_forever, args=(LISTEN_SLICE,), name=f"{name}-listen", daemon=True
+        )
         self._listener.start()
 
-    def _listen(self) -> None:
-        while not self.stopping:
-            self.handle_request()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve one connection in a thread of its own."""
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve one connection, in a thread of its own."""
+        thread = threading.current_thread()
+        thread.name = f"{self._name}-connection"
         with self._lock:
-            if not self.stopping:
-                self._count += 1
-                thread = threading.Thread(
-                    target=self._serve,
-                    args=(request, client_address),
-                    name=f"{self._name}-connection-{self._count}",
-                    daemon=True,
-                )
-                self._connections.add(request)
-                self._threads = [t for t in self._threads if t.is_alive()] + [thread]
-                thread.start()
-                return
-        self.shutdown_request(request)
+            self._connections[thread] = request
+            if self.stopped.is_set():
+                hang_up(request)
+        super().process_request_thread(request, client_address)
 
-    def _serve(self, connection: socket.socket, client_address: Any) -> None:
-        try:
-            self.finish_request(connection, client_address)
-        except (HungUp, OSError):
-            pass  # the client went away: it was interrupted, or has ended
-        except Exception:
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection, which nobody else ends then."""
+        with self._lock:
+            self._connections.pop(threading.current_thread(), None)
+            super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
+        """Say nothing of a client that went away: it was interrupted, or has ended."""
+        if not isinstance(sys.exc_info()[1], (HungUp, OSError)):
             logger.exception("the loopback model could not answer")
-        finally:
-            with self._lock:
-                self._connections.discard(connection)
-                self.shutdown_request(connection)
 
     def stop(self) -> None:
         """Stop listening, drop every connection, end every thread."""
-        with self._lock:
-            if self.stopping:
-                return
-            self.stopping = True
+        if self.stopped.is_set():
+            return
         self.stopped.set()
-        # The listener waits for a connection, so it gets one: closing its socket
-        # would not wake it on every platform.
-        with socket.socket() as knock:
-            knock.connect(("127.0.0.1", self.port))
-            self._listener.join()
+        self.shutdown()
+        self._listener.join()
         self.server_close()
         with self._lock:
-            threads = self._threads
-            for connection in self._connections:
+            threads = list(self._connections)
+            for connection in self._connections.values():
                 hang_up(connection)
         deadline = time.monotonic() + JOIN_PATIENCE
         for thread in threads:
@@ -158,10 +142,7 @@ class LoopbackServer(socketserver.TCPServer):
                 continue  # a rule that closes its model
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():
-                logger.warning(
-                    "%s still runs; does a matcher or a reply function of yours wait?",
-                    thread.name,
-                )
+                logger.warning("%s: a matcher or a reply function of yours still runs", self._name)
 
     # What a connection's thread may wait for.
 
@@ -176,7 +157,7 @@ class LoopbackServer(socketserver.TCPServer):
     def _watch(self, connection: socket.socket, seconds: float) -> None:
         """Let time pass with an eye on the connection, which stop() shuts down."""
         deadline = time.monotonic() + seconds
-        if self.stopping:
+        if self.stopped.is_set():
             raise HungUp
         try:
             connection.settimeout(seconds)

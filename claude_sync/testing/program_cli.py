@@ -33,6 +33,13 @@ __all__ = ["SETTINGS_FLAG", "ProgramCli", "main"]
 SETTINGS_FLAG = "--stand-in="
 # How a process ends whose script has failed; no CLI uses it.
 SCRIPT_FAILED = 70
+# Set while a script's file is loaded. Stand-ins that it starts then would load it again.
+LOADING = "CLAUDE_SYNC_STAND_IN_LOADING"
+IN_A_CIRCLE = """\
+the stand-in was started by a file that another stand-in loads to find its script in it, and would
+load that file again, without end. Move what starts it into a function, or under
+if __name__ == "__main__":
+"""
 # A test that died must not leave processes behind that nothing ends.
 LIFETIME = 300
 
@@ -138,6 +145,9 @@ class ProgramCli(CliSide):
 
 def main(words: Sequence[str]) -> int:
     """Play the CLI that the command line describes; the exit code."""
+    if LOADING in os.environ:
+        write_all(2, IN_A_CIRCLE.encode())
+        return SCRIPT_FAILED
     settings: Wire = {}
     if words and words[0].startswith(SETTINGS_FLAG):
         settings = json.loads(words[0][len(SETTINGS_FLAG) :])
@@ -184,8 +194,10 @@ def load_function(file: str, name: str) -> Script:
     module = ModuleType("stand_in_script")
     module.__file__ = file
     sys.modules[module.__name__] = module
+    os.environ[LOADING] = file
     with open(file, "rb") as source:
         exec(compile(source.read(), file, "exec"), module.__dict__)
+    del os.environ[LOADING]
     found: Any = module
     for part in name.split("."):
         found = getattr(found, part)

@@ -15,7 +15,9 @@ file by its path and calls the function::
 
     Client(cli=StandIn(dies_in_mid_turn).command)
 
-The process runs the whole file, so scripts are best kept in one that imports little.
+The process runs the whole file, so scripts are best kept in one that imports little. What
+starts a stand-in must stand in a function, or under ``if __name__ == "__main__":``; a file that
+does so while it is loaded would start itself without end, and is stopped.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from types import FunctionType
 from typing import Any, Callable, Dict, List, Optional
 
 from ..errors import UsageError
+from .program_cli import SETTINGS_FLAG
 
 __all__ = ["StandIn"]
 
@@ -52,6 +55,7 @@ class StandIn:
     """
 
     def __init__(self, script: Optional[Callable[[Any], object]] = None, **settings: Any) -> None:
+        refuse_where_it_repeats()
         if settings.get("style", "new") not in ("new", "old"):
             raise UsageError(f"style is 'new' or 'old', not {settings['style']!r}")
         if script is not None:
@@ -62,10 +66,21 @@ class StandIn:
             raise UsageError(f"a setting cannot be sent to a process: {error}") from None
         # Isolated and without site: a start takes half as long. A script gets our path.
         python = [sys.executable, "-I", "-S"]
-        self.command: List[str] = [*python, PROGRAM, f"--stand-in={words}"]
+        self.command: List[str] = [*python, PROGRAM, f"{SETTINGS_FLAG}{words}"]
 
     def __repr__(self) -> str:
         return f"StandIn({self.command[-1]})"
+
+
+def refuse_where_it_repeats() -> None:
+    """UsageError in programs whose ``sys.executable`` is themselves: they would start again."""
+    is_child = any(word.startswith(SETTINGS_FLAG) for word in sys.argv)
+    is_stand_in = "claude_sync_stand_in" in sys.modules
+    if getattr(sys, "frozen", False) or (is_child and not is_stand_in):
+        raise UsageError(
+            "StandIn needs a Python interpreter, and this program is packed into one file that "
+            "would only start itself again. Use ScriptedCli, which needs no process."
+        )
 
 
 def where_to_find(script: Callable[[Any], object]) -> Dict[str, Any]:

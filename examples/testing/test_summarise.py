@@ -1,4 +1,4 @@
-"""The tests of summarise.py: the fixtures come with claude_sync."""
+"""The tests of summarise.py: the fixtures come from claude_sync, see conftest.py."""
 
 import pytest
 from summarise import may_read, summarise

@@ -30,11 +30,7 @@ IN_DIST_INFO = {
 
 def library(sources):
     """Those of the sources that a program needs."""
-    return {
-        name: content
-        for name, content in sources.items()
-        if name.startswith("claude_sync/") or name == "_claude_sync_pytest.py"
-    }
+    return {name: content for name, content in sources.items() if name.startswith("claude_sync/")}
 
 
 def metadata_of(wheel):
@@ -83,8 +79,8 @@ def test_the_wheel_says_what_it_needs_and_gives(wheel):
     assert about["Version"] == claude_sync.__version__
     given = wheel[f"{DIST_INFO}/entry_points.txt"].decode()
     assert "claude-sync = claude_sync.cli:main" in given
-    assert "_claude_sync_pytest = _claude_sync_pytest" in given
-    assert wheel[f"{DIST_INFO}/top_level.txt"].split() == [b"_claude_sync_pytest", b"claude_sync"]
+    assert "pytest11" not in given
+    assert wheel[f"{DIST_INFO}/top_level.txt"].split() == [b"claude_sync"]
 
 
 def test_the_wheel_is_for_every_machine(wheel, wheel_path):

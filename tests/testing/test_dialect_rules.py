@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-
-from claude_sync.testing import ScriptedCli
 from claude_sync.testing.dialect_rules import (
     NOT_IN_THE_DOCUMENT,
     TEXT_OR_BLOCKS,
     StrictBackend,
     misfit,
 )
+
+from claude_sync.testing import ScriptedCli
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from backend_session import BackendSession
-
-from claude_sync.testing import ScriptedCli
 from claude_sync.testing.dialect_rules import NOT_IN_THE_DOCUMENT
 from claude_sync.testing.dialect_user_message import speak
+
+from claude_sync.testing import ScriptedCli
 
 ARGV = (
     *("-p", "--verbose"),

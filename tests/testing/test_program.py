@@ -295,6 +295,51 @@ def test_a_script_must_be_findable():
         StandIn(namespace["script"])
 
 
+UNGUARDED = """
+import sys
+from claude_sync import Client
+from claude_sync.testing import StandIn
+
+with open(sys.argv[1] if __name__ == "__main__" else {notes!r}, "a") as notes:
+    notes.write("loaded ")
+
+def script(cli):
+    cli.accept()
+    cli.answer("Hello")
+
+with Client(cli=StandIn(script).command) as client:
+    print(client.ask("hi", timeout=60))
+"""
+
+
+def test_a_file_that_starts_itself_is_stopped(tmp_path):
+    """No main guard: its second stand-in says what is wrong instead of loading it once more."""
+    notes = tmp_path / "notes"
+    program = tmp_path / "program.py"
+    program.write_text(UNGUARDED.format(notes=str(notes)))
+    done = subprocess.run(
+        [sys.executable, str(program), str(notes)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 1
+    assert 'if __name__ == "__main__":' in done.stderr
+    assert notes.read_text().split() == ["loaded"] * 2  # by us, and by the stand-in
+
+
+def test_a_program_in_one_file_is_not_started_again(monkeypatch):
+    """There, the interpreter is the program itself: as it is told, and as its child sees it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "frozen", True, raising=False)
+        with pytest.raises(UsageError, match="ScriptedCli"):
+            StandIn()
+    monkeypatch.setattr(sys, "argv", ["program", *StandIn().command[1:]])
+    with pytest.raises(UsageError, match="ScriptedCli"):
+        StandIn()
+
+
 def test_settings_are_checked():
     """A style that does not exist and a value that is no JSON are refused at once."""
     with pytest.raises(UsageError, match="style"):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from executables import ROOT, clean_environment, real_cli
+from executables import clean_environment, real_cli
 from patience import PATIENCE
 from pytest_runs import PLUGIN, run_here, words_for
 
@@ -313,75 +313,30 @@ def test_other_peoples_fixtures_come_first(run):
     assert code == 0, printed
 
 
-# The plugin meets a pytest that lacks what 6.2 did not have; then the one that is here goes on.
-OLD_PYTEST = """
-import sys
-import pytest
-
-newest = {name: getattr(pytest, name) for name in ("hookimpl", "StashKey", "Stash", "Parser")}
-
-def hookimpl(function=None, hookwrapper=False, optionalhook=False, tryfirst=False, trylast=False):
-    settings = {"hookwrapper": hookwrapper, "tryfirst": tryfirst, "trylast": trylast}
-    return newest["hookimpl"](function, optionalhook=optionalhook, **settings)
-
-for name in newest:
-    delattr(pytest, name)
-pytest.hookimpl = hookimpl
-import _claude_sync_pytest
-
-for name, value in newest.items():
-    setattr(pytest, name, value)
-sys.exit(pytest.main(sys.argv[1:]))
-"""
-
-
-def test_a_pytest_of_other_years_is_not_disturbed(run_apart, tmp_path):
-    """Every run of pytest loads the plugin: none may fail because it is an old one."""
-    old = tmp_path / "old_pytest.py"
-    old.write_text(OLD_PYTEST, encoding="utf-8")
-    printed, code = run_apart(
-        """
-        def test_of_a_program_that_knows_nothing_of_it():
-            pass
-
-        def test_echo(claude):
-            assert claude.ask("hi") == "echo: hi"
-
-        def test_not_all_was_expected(claude, scripted_cli):
-            turn = claude.submit("hi")
-            scripted_cli.accept()
-            scripted_cli.answer("Hello")
-            assert turn.result(10) == "Hello"
-            scripted_cli.write(b'{"type": "user"}' + bytes([10]))
-        """,
-        *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
-        command=(sys.executable, str(old)),
-    )
-    assert code == 1, printed
-    assert "3 passed, 1 error" in printed
-    assert "not expected:" in printed
-
-
-def test_who_does_not_use_it_does_not_pay(run_apart):
-    """Nothing of the library is loaded for tests that ask for nothing of it."""
-    printed, code = run_apart(
-        """
-        import sys
-
-        def test_it():
-            loaded = [name for name in sys.modules if name.split(".")[0] == "claude_sync"]
-            assert loaded == []
-        """
-    )
-    assert code == 0, printed
-
-
 def test_twice_is_once(run):
     """Named on the command line as well: it is the same plugin."""
     printed, code = run("def test_it(claude): assert claude", "-p", PLUGIN)
     assert code == 0, printed
 
 
-def test_it_is_here():
-    """Beside the package, so that its import does not import the package."""
-    assert (ROOT / f"{PLUGIN}.py").exists()
+def test_a_run_of_pytest_that_does_not_ask_for_it_knows_nothing_of_it(tmp_path):
+    """Only who names the plugin gets the fixtures and pays for their import."""
+    code = """
+        import sys
+
+        def test_it(request):
+            assert [name for name in sys.modules if name.startswith("claude_sync")] == []
+            assert not request.config.pluginmanager.hasplugin("claude_sync.testing.plugin")
+        """
+    words = words_for(tmp_path, code)
+    place = words.index(PLUGIN)
+    del words[place - 1 : place + 1]
+    done = subprocess.run(
+        [*PYTEST, *words],
+        env=clean_environment(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stdout

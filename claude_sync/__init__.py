@@ -56,8 +56,7 @@ if TYPE_CHECKING:
     from .permissions.questions import Question, QuestionOption
     from .permissions.request import LATER, Decision, PermissionRequest, Questions
     from .pool import Pool
-    from .session_files import SessionNotFound
-    from .session_info import SessionInfo
+    from .sessions import SessionInfo, SessionNotFound
     from .statistics import Statistics
     from .timeline import Span, Timeline
     from .tools import Tool, ToolContext, ToolError, tool
@@ -76,8 +75,7 @@ _LATER = {
     "timeline": ("Span", "Timeline"),
     "exports": ("export",),
     "tools.results": ("Image",),
-    "session_files": ("SessionNotFound",),
-    "session_info": ("SessionInfo",),
+    "sessions": ("SessionInfo", "SessionNotFound"),
     "statistics": ("Statistics",),
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}

@@ -33,7 +33,7 @@ from .messages.blocks import (
     ToolUse,
 )
 from .protocol.outcomes import INTERRUPTED_TEXT, command_output
-from .session_info import COMMAND, NOT_TYPED
+from .sessions.listing import COMMAND, NOT_TYPED
 
 if TYPE_CHECKING:
     from .timeline import Timeline

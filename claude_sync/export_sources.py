@@ -23,7 +23,7 @@ from .messages.parsing import parse
 from .messages.usage import Usage
 from .protocol.codec import decode
 from .protocol.costs import CostMeter
-from .session_lines import time_at
+from .sessions.files import time_at
 from .support.conceal import Concealer, TooDeep
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def chat_of(source: Any, cwd: Any = None, config_dir: Any = None) -> Chat:
     """The conversation that *source* is; see :func:`claude_sync.export`."""
     from .client import Client
     from .messages.answer import Answer
-    from .session_info import SessionInfo
+    from .sessions.listing import SessionInfo
     from .testing.recording import Recording
 
     if isinstance(source, Client):
@@ -123,8 +123,8 @@ def config_of(environment: Mapping[str, Any]) -> Optional[str]:
 
 def of_session(session: Any, cwd: Any, config_dir: Any) -> Chat:
     """A conversation that a CLI has saved."""
-    from .session_info import SessionInfo
     from .sessions import list_sessions, read_session
+    from .sessions.listing import SessionInfo
 
     messages = read_session(session, cwd, subagents=True, config_dir=config_dir)
     if not messages and isinstance(session, Path):

@@ -6,7 +6,7 @@ import json
 import os
 import uuid
 
-from claude_sync.session_files import project_name
+from claude_sync.sessions.files import project_name
 
 START = 1_700_000_000
 

@@ -39,9 +39,6 @@ NOT_IN_PLACE = {
         "exports export_chats export_html export_markdown export_prose export_sources markup "
         "markup_blocks markup_inline displays timeline timeline_spans timeline_svg"
     ),
-    "sessions": (
-        "session_agents session_files session_info session_lines session_reading session_trash"
-    ),
 }
 HOMES = {name: home for home, names in NOT_IN_PLACE.items() for name in names.split()}
 

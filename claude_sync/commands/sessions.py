@@ -22,7 +22,7 @@ from .screens import is_terminal
 
 if TYPE_CHECKING:
     from ..export_chats import Step
-    from ..session_info import SessionInfo
+    from ..sessions import SessionInfo
 
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "is_beginning", "run", "session_named"]
 

@@ -1,4 +1,4 @@
-"""What is told about a saved conversation: titles, prompts, times, and damage."""
+"""The list of saved conversations: which, in which order, and what is known about each."""
 
 from __future__ import annotations
 
@@ -8,31 +8,191 @@ import logging
 import os
 import pickle
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 from saved_sessions import START, Saved, conversation
 from tables import each
 
-from claude_sync import SessionInfo, session_info
-from claude_sync.session_info import Listing, prompt_of
+import claude_sync
+from claude_sync import SessionInfo, UsageError, sessions
+from claude_sync.sessions import list_sessions, session_info
+
+ID = "0d402564-7374-4fb1-8177-edc40afd195b"
 
 
 @pytest.fixture
-def config(tmp_path):
-    """A CLI's folder."""
-    return tmp_path / "config"
+def config(tmp_path, monkeypatch):
+    """The CLI's folder, as the environment names it."""
+    folder = tmp_path / "config"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder))
+    return folder
 
 
-def info_of(saved):
-    """What the listing of its folder says about a conversation."""
-    (found,) = [i for i in Listing(saved.folder).infos() if i.session_id == saved.session_id]
-    return found
+def titles(*given, **named):
+    """The titles that list_sessions() gives."""
+    return [info.title for info in list_sessions(*given, **named)]
 
 
 def is_listed(saved, **settings):
-    """Whether the listing of its folder has it."""
-    infos = Listing(saved.folder, **settings).infos()
-    return saved.session_id in [info.session_id for info in infos]
+    """Whether a conversation is listed."""
+    return saved.session_id in [info.session_id for info in list_sessions(**settings)]
+
+
+def info_of(saved):
+    """What is known about a conversation."""
+    return session_info(saved.session_id)
+
+
+def test_the_module_is_public():
+    """claude_sync.sessions and its classes are there without importing them."""
+    assert claude_sync.sessions is sessions
+    assert claude_sync.SessionInfo is sessions.SessionInfo
+    assert claude_sync.SessionNotFound is sessions.SessionNotFound
+
+
+def test_the_newest_comes_first(config):
+    """Of all folders, or of one."""
+    conversation(config, "old", age=30, cwd="/one")
+    conversation(config, "newest", age=10, cwd="/one")
+    conversation(config, "other", age=20, cwd="/two")
+    assert titles() == ["newest", "other", "old"]
+    assert titles("/one") == ["newest", "old"]
+    assert titles(Path("/two")) == ["other"]
+    assert titles("/three") == []
+
+
+def test_a_part_of_the_list(config):
+    """So many from so far on, of those that are listed; only their files are read."""
+    for age in range(5):
+        conversation(config, f"number {age}", age=age)
+    Saved(config).save(age=-1)  # empty, so not listed
+    assert titles(limit=2) == ["number 0", "number 1"]
+    assert titles(limit=2, offset=3) == ["number 3", "number 4"]
+    assert titles(offset=4) == ["number 4"]
+    assert titles(limit=0) == titles(offset=9) == []
+    for wrong in ({"limit": -1}, {"offset": -1}, {"limit": "3"}):
+        with pytest.raises(UsageError):
+            list_sessions(**wrong)
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_worktrees_of_one_repository(config, tmp_path, relative):
+    """From each of them all are found, as git notes them; other repositories are not."""
+    main, tree, other = (tmp_path / name for name in ("main", "tree", "other"))
+    for folder in (main / ".git" / "worktrees" / "tree", tree / "below", other / ".git"):
+        folder.mkdir(parents=True)
+    notes = main / ".git" / "worktrees" / "tree"
+    named = (lambda path, at: os.path.relpath(path, at)) if relative else (lambda path, at: path)
+    (tree / ".git").write_text(f"gitdir: {named(notes, tree)}\n")
+    (notes / "gitdir").write_text(f"{named(tree / '.git', notes)}\n")
+    (notes / "commondir").write_text("../..\n")
+    gone = main / ".git" / "worktrees" / "gone"
+    gone.mkdir()
+    (gone / "gitdir").write_text(f"{tmp_path / 'gone' / '.git'}\n")
+    for age, folder in enumerate((main, tree, tree / "below", other)):
+        conversation(config, folder.name, age=age, cwd=os.path.realpath(folder))
+    assert titles(main, worktrees=True) == ["main", "tree"]
+    assert titles(tree, worktrees=True) == ["main", "tree"]
+    assert titles(tree / "below", worktrees=True) == ["main", "tree", "below"]
+    assert titles(main) == ["main"]
+    assert titles(other, worktrees=True) == ["other"]
+    assert titles(tmp_path, worktrees=True) == []
+    with pytest.raises(UsageError, match="cwd="):
+        list_sessions(worktrees=True)
+
+
+def test_another_folder_of_the_cli(config, tmp_path):
+    """config_dir= comes before the environment; a folder that is missing has none."""
+    conversation(tmp_path / "another", "there")
+    conversation(config, "here")
+    assert titles() == ["here"]
+    assert titles(config_dir=tmp_path / "another") == ["there"]
+    assert titles(config_dir=tmp_path / "missing") == []
+
+
+def test_folders_that_share_a_name(config):
+    """a-b and a_b are kept in one folder, but each sees its own."""
+    conversation(config, "dash", cwd="/srv/a-b")
+    conversation(config, "underscore", cwd="/srv/a_b")
+    assert titles("/srv/a-b") == ["dash"]
+    assert titles("/srv/a_b") == ["underscore"]
+    assert sorted(titles()) == ["dash", "underscore"]
+
+
+def test_a_cwd_given_by_a_link(config, tmp_path, monkeypatch):
+    """Links and relative paths lead to the same conversations."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    conversation(config, "real", cwd=os.path.realpath(tmp_path / "real"))
+    conversation(config, "by the link", age=5, cwd=os.path.realpath(tmp_path / "real"))
+    assert titles(tmp_path / "link") == ["real", "by the link"]
+    monkeypatch.chdir(tmp_path / "link")
+    assert titles(".") == ["real", "by the link"]
+
+
+@pytest.mark.parametrize("path", ["", 3, ["x"], b"bytes"])
+def test_a_folder_is_a_path(config, path):
+    """Anything else is refused, by name."""
+    for name in ("cwd", "config_dir"):
+        with pytest.raises(UsageError) as caught:
+            list_sessions(**{name: path})
+        assert caught.value.option == name
+
+
+def test_the_folder_of_the_cli(monkeypatch, tmp_path):
+    """The variable names it, else it is in the home folder."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "")
+    conversation(tmp_path / ".claude", "at home")
+    assert titles() == ["at home"]
+
+
+@pytest.mark.parametrize(
+    ("cwd", "folder"),
+    [
+        ("/tmp/a_b/C.d", "-tmp-a-b-C-d"),
+        ("/tmp/ünï cödé_日本.x", "-tmp--n--c-d-----x"),
+        ("/tmp/emo\U0001f600ji", "-tmp-emo--ji"),
+        # As CLI 2.1.325 names them: 200 signs, a dash, and a checksum of the path.
+        (
+            "/tmp/sess/bundled/" + "l" * 120 + "/" + "m" * 120 + "/n",
+            "-tmp-sess-bundled-" + "l" * 120 + "-" + "m" * 61 + "-4q0f11",
+        ),
+    ],
+)
+@pytest.mark.skipif(os.path.realpath("/tmp") != "/tmp", reason="needs a /tmp that is no link")
+def test_folders_are_named_as_clis_name_them(config, cwd, folder):
+    """Each sign that is no ASCII letter or digit becomes a dash, for an emoji two."""
+    saved = conversation(config, cwd=cwd, folder=folder)
+    assert [info.path for info in list_sessions(cwd)] == [saved.path]
+    assert titles("/" + "x/" * 3000) == []
+
+
+def test_only_files_of_conversations_count(config, caplog):
+    """Subagents, indexes, links in a circle and whatever people put there are passed over."""
+    saved = conversation(config)
+    for name in ("agent-12345678.jsonl", "sessions-index.json", f"{ID}.json", f"{ID}.jsonl.bak"):
+        (saved.folder / name).write_text("{}")
+    (saved.folder / f"{ID}.jsonl").mkdir()
+    (config / "projects" / "file").write_text("no folder")
+    for loop in (config / "projects" / "loop", saved.folder / (ID[::-1].replace("-", "") + ".x")):
+        loop.symlink_to(loop)
+    assert [info.path for info in list_sessions()] == [saved.path]
+
+
+def test_a_closed_folder_is_left_out(config, caplog, monkeypatch):
+    """With a line in the log."""
+    conversation(config)
+
+    def scandir(folder):
+        raise PermissionError("closed")
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with caplog.at_level(logging.WARNING, "claude_sync"):
+        assert list_sessions() == []
+    assert "closed" in caplog.text
 
 
 def test_everything_about_a_conversation(config):
@@ -74,12 +234,11 @@ def test_a_title_a_person_gave_comes_first(config):
     assert info_of(saved).first_prompt == "the prompt"
 
 
-def test_the_copy_of_a_title_counts_where_the_line_is_far_away(config, monkeypatch):
-    """A long conversation may have gone on after the title."""
-    monkeypatch.setattr(session_info, "ENDING", 100)
+def test_the_copy_of_a_title_counts_where_the_line_is_far_away(config):
+    """A long conversation may have gone on after the title; a line nearby counts before it."""
     saved = conversation(config, "the prompt")
     saved.note("custom-title", customTitle="far away")
-    saved.user("x" * 1000)
+    saved.user("x" * 70_000)
     saved.save()
     copy = saved.path.with_suffix("") / "custom-title.json"
     copy.parent.mkdir()
@@ -89,60 +248,43 @@ def test_the_copy_of_a_title_counts_where_the_line_is_far_away(config, monkeypat
     for broken in ("[]", "{", json.dumps({"customTitle": 5})):
         copy.write_text(broken)
         assert info_of(saved).title == "the prompt"
-
-
-def test_a_line_of_a_title_counts_before_its_copy(config):
-    """As for the CLI itself."""
-    saved = conversation(config, "the prompt")
-    saved.note("custom-title", customTitle="the line")
-    saved.save()
-    copy = saved.path.with_suffix("") / "custom-title.json"
-    copy.parent.mkdir()
     copy.write_text(json.dumps({"customTitle": "the copy"}))
-    assert info_of(saved).title == "the line"
+    saved.note("custom-title", customTitle="the line")
+    assert info_of(saved.save()).title == "the line"
 
 
-def test_a_summary_belongs_to_the_message_it_names(config):
-    """Old CLIs write it into another file, which may hold nothing else."""
-    saved, other = conversation(config, "one", "two"), conversation(config, "three")
-    stranger = Saved(config)
-    stranger.note("summary", summary="About one", leafUuid=saved.lines[1]["uuid"])
-    stranger.note("summary", summary="About one and two", leafUuid=saved.last)
-    stranger.note("summary", summary="About nobody", leafUuid="gone")
-    stranger.note("summary", summary=7, leafUuid=other.last)
-    stranger.save()
-    assert not is_listed(stranger)
-    assert info_of(saved).title == "About one and two"
-    assert info_of(other).title == "three"
-    saved.note("custom-title", customTitle="given")
-    assert info_of(saved.save()).title == "given"
+@each(
+    ("ending", "title"),
+    [
+        (b'{"type":"ai-title","aiTitle":"1"}\n{"type":"ai-title","aiTitle":"2"}\n', "2"),
+        (b'{"type":"ai-title","aiTitle":"1"}\n{"type":"ai-title","aiTitle":"2', "1"),
+        (b'{"type":"ai-title","aiTitle":"1"}\n{"type":"y","of":{"type":"ai-title"}}\n', "1"),
+        (b'{"type":"ai-title","aiTitle":"1"}\n{"type":"y","x":"say \\"ai-title\\""}\n', "1"),
+        (b'{"type": "ai-title", "aiTitle": "7"}', "7"),
+        (b'half of it, "ai-title"}\n', "hello"),
+    ],
+)
+def test_the_last_title_is_found_among_other_lines(config, ending, title):
+    """The last complete line that has the type itself, not in something inside it."""
+    assert info_of(conversation(config).save(ending=ending)).title == title
 
 
 @each(
     ("content", "prompt"),
     [
         ("plain", "plain"),
-        ([{"type": "text", "text": "in a block"}], "in a block"),
-        (
-            [{"type": "image"}, {"type": "text", "text": "one"}, {"type": "text", "text": "two"}],
-            "one\ntwo",
-        ),
-        (
-            [
-                {"type": "text", "text": "<system-reminder>x</system-reminder>"},
-                {"type": "text", "text": "typed"},
-            ],
-            "typed",
-        ),
-        ([{"type": "tool_result", "content": "out"}], ""),
-        ([7, None, {"text": 7}], ""),
-        (None, ""),
-        (7, ""),
+        ([{"type": "image"}, {"type": "text", "text": "one"}, {"text": "two"}], "one\ntwo"),
+        ([{"text": "<system-reminder>x</system-reminder>"}, {"text": "typed"}], "typed"),
+        ([{"type": "tool_result", "content": "out"}], None),
+        ([7, None, {"text": 7}], None),
+        (None, None),
     ],
 )
-def test_what_a_person_typed(content, prompt):
+def test_what_a_person_typed(config, content, prompt):
     """Text, in whatever form it is saved; nothing where there is none."""
-    assert prompt_of({"role": "user", "content": content}) == prompt
+    saved = Saved(config)
+    saved.user(content)
+    assert info_of(saved.save()).first_prompt == prompt
 
 
 def test_the_first_prompt_is_one_that_somebody_typed(config):
@@ -180,15 +322,13 @@ def test_long_texts_are_cut(config):
 
 def test_a_prompt_that_is_too_long_to_look_at(config, monkeypatch):
     """The title is then the last prompt, if the CLI noted it, else the id."""
-    monkeypatch.setattr("claude_sync.session_lines.LONGEST_OPENING_LINE", 1000)
-    monkeypatch.setattr("claude_sync.session_lines.OPENING", 2000)
+    monkeypatch.setattr("claude_sync.sessions.files.LONGEST_OPENING_LINE", 1000)
+    monkeypatch.setattr("claude_sync.sessions.files.OPENING", 2000)
     saved = conversation(config, "x" * 10_000)
     info = info_of(saved)
-    assert (info.title, info.first_prompt, info.created) == (
-        saved.session_id,
-        None,
-        info.modified,
-    )
+    assert (info.title, info.first_prompt) == (saved.session_id, None)
+    assert info.created == info.modified
+    assert is_listed(saved)
     saved.note("last-prompt", lastPrompt="and then?")
     assert info_of(saved.save()).title == "and then?"
     assert info_of(saved).first_prompt is None
@@ -245,7 +385,7 @@ def test_where_nothing_was_asked_is_listed_only_with_everything(config, style):
     saved.save()
     assert not is_listed(saved)
     assert is_listed(saved, everything=True)
-    (info,) = Listing(saved.folder, everything=True).infos()
+    (info,) = list_sessions(everything=True)
     assert (info.title, info.first_prompt) == ("handed on", "/clear")
     saved.user("a prompt")
     assert is_listed(saved.save())
@@ -312,15 +452,6 @@ def test_what_cannot_be_read_counts_as_asked(config, ending):
     assert is_listed(saved.save(ending=ending))
 
 
-def test_what_is_too_long_to_look_through_is_listed(config, monkeypatch):
-    """Nobody knows what comes after the beginning."""
-    saved = Saved(config)
-    command(saved)
-    assert not is_listed(saved.save())
-    monkeypatch.setattr("claude_sync.session_lines.OPENING", 10)
-    assert is_listed(saved)
-
-
 def test_a_damaged_file_is_listed_as_far_as_it_goes(config):
     """Broken lines, fields of other types and a line cut off do no harm."""
     saved = Saved(config)
@@ -347,23 +478,22 @@ def test_a_copy_made_elsewhere_belongs_where_it_is(config):
 
 
 def test_files_that_cannot_be_read(config, caplog, monkeypatch):
-    """One that vanished is left out, one that is closed too, which the log tells."""
+    """One that vanished is left out, one that is closed too, with a line in the log."""
     gone, closed, fine = (conversation(config, name) for name in ("gone", "closed", "fine"))
-    (config / "projects" / "folder").mkdir()
-    (fine.folder / "0d402564-7374-4fb1-8177-edc40afd195b.jsonl").mkdir()
-    problems = {str(gone.path): FileNotFoundError(), str(closed.path): PermissionError("closed")}
+    problems = {gone.path: FileNotFoundError(), closed.path: PermissionError("closed")}
+    original = type(fine.path).open
 
-    def open_file(path, mode):
-        if str(path) in problems:
-            raise problems[str(path)]
-        return open(path, mode)
+    def open_file(path, *given, **named):
+        if path in problems:
+            raise problems[path]
+        return original(path, *given, **named)
 
-    monkeypatch.setattr(session_info, "open", open_file, raising=False)
+    monkeypatch.setattr(type(fine.path), "open", open_file)
     with caplog.at_level(logging.WARNING, "claude_sync"):
-        assert [info.title for info in Listing(fine.folder).infos()] == ["fine"]
-    assert [record.getMessage() for record in caplog.records] == [
-        f"{closed.path} cannot be read and is not listed: closed"
-    ]
+        assert titles() == ["fine"]
+    assert caplog.text.count("cannot be read") == 1
+    with pytest.raises(UsageError, match="closed"):
+        session_info(closed.session_id)
 
 
 def test_counting_what_is_gone(config, caplog):
@@ -375,14 +505,3 @@ def test_counting_what_is_gone(config, caplog):
     with caplog.at_level(logging.WARNING, "claude_sync"):
         assert info.message_count == 0
     assert "cannot be read" in caplog.text
-
-
-def test_a_summary_of_a_file_that_vanishes(config):
-    """It keeps the title it had."""
-    saved = conversation(config, "one")
-    stranger = Saved(config)
-    stranger.note("summary", summary="About one", leafUuid=saved.last)
-    stranger.save()
-    listing = Listing(saved.folder)
-    saved.path.unlink()
-    assert [info.title for info in listing.infos()] == ["one"]

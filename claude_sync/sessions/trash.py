@@ -12,24 +12,73 @@ import contextlib
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING
 
-from .errors import UsageError
-from .log import logger
-from .session_files import (
+from ..errors import UsageError
+from ..log import logger
+from .files import (
     SESSION_ID,
     SUFFIX,
     SessionNotFound,
+    children,
+    config_folder,
     config_of,
-    entries_of,
+    find_session,
     side_files,
 )
+
+if TYPE_CHECKING:
+    from .files import PathLike, Session
 
 TRASH = "claude-sync-trash"
 # Of a folder in it; with a number, if the same was deleted several times in a second.
 NAME = re.compile(rf"\d{{8}}-\d{{6}}-({SESSION_ID.pattern})(?:-\d+)?")
+
+
+def delete_session(
+    session: Session,
+    cwd: PathLike | None = None,
+    *,
+    trash: bool = True,
+    config_dir: PathLike | None = None,
+) -> Path | None:
+    """
+    Delete a conversation, with its subagents, file checkpoints and lists of things to do.
+
+    It is moved to ``claude-sync-trash`` in the CLI's own folder; the result is the folder
+    it is in then, from which :func:`restore_session` brings it back. With ``trash=False`` it
+    is deleted for good, and the result is None. Close a client of the conversation first:
+    a CLI that is still in it would write a new file.
+
+    Raises:
+        SessionNotFound: There is no such conversation.
+        UsageError: *session* is no id, or its file cannot be moved or deleted.
+
+    """
+    path = find_session(session, cwd, config_folder(config_dir))
+    if trash:
+        return move_to_trash(path)
+    delete_for_good(path)
+    return None
+
+
+def restore_session(deleted: PathLike) -> Path:
+    """
+    Bring a conversation back that was deleted; the result is its file.
+
+    Args:
+        deleted: What :func:`delete_session` returned.
+
+    Raises:
+        UsageError: There is nothing of that kind, or something is in its place.
+
+    """
+    if not isinstance(deleted, (str, os.PathLike)):
+        raise UsageError(f"restore_session() takes what delete_session() returned, not {deleted!r}")
+    return restore(Path(deleted))
 
 
 def move_to_trash(path: Path) -> Path:
@@ -127,7 +176,7 @@ def restore(folder: Path) -> Path:
     return config / main.relative_to(folder)
 
 
-def conversation_in(folder: Path) -> Optional[Path]:
+def conversation_in(folder: Path) -> Path | None:
     """The file of the conversation that a folder of the trash is named after."""
     name = NAME.fullmatch(folder.name)
     if name is None:
@@ -147,7 +196,7 @@ def moved_in(folder: Path) -> Iterator[Path]:
                 yield from children(each)
 
 
-def moves_between(source: Path, target: Path) -> Iterator[Tuple[Path, Path]]:
+def moves_between(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
     """What is to be moved where: the whole, or into a folder that is there already its content."""
     if is_real_folder(source) and is_real_folder(target):
         for each in children(source):
@@ -156,17 +205,12 @@ def moves_between(source: Path, target: Path) -> Iterator[Tuple[Path, Path]]:
         yield source, target
 
 
-def children(folder: Path) -> List[Path]:
-    """What is in a folder."""
-    return [Path(entry.path) for entry in entries_of(folder)]
-
-
 def is_real_folder(path: Path) -> bool:
     """Whether it is a folder and no link to one."""
     return path.is_dir() and not path.is_symlink()
 
 
-def check_free(targets: List[Path]) -> None:
+def check_free(targets: list[Path]) -> None:
     """Raise UsageError if something is where a file would be moved to."""
     for target in targets:
         if os.path.lexists(target):

@@ -1,0 +1,602 @@
+"""Saved conversations get titles and tags, are copied, deleted and brought back."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from saved_sessions import Saved, conversation, texts
+
+from claude_sync import SessionNotFound, UsageError
+from claude_sync.sessions import (
+    delete_session,
+    fork_session,
+    list_sessions,
+    read_session,
+    rename_session,
+    restore_session,
+    session_info,
+    tag_session,
+)
+
+TRASH = "claude-sync-trash"
+UNKNOWN = "0d402564-7374-4fb1-8177-edc40afd195b"
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """The CLI's folder, as the environment names it."""
+    folder = tmp_path / "config"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder))
+    return folder
+
+
+def titles(*given, **named):
+    """The titles that list_sessions() gives."""
+    return [info.title for info in list_sessions(*given, **named)]
+
+
+def test_a_new_title(config):
+    """Written as CLIs write it, at the end; the conversation is not touched."""
+    saved = conversation(config, "hello")
+    before = saved.path.read_bytes()
+    rename_session(saved.session_id, "  About\n greetings ✓ ")
+    after = saved.path.read_bytes()
+    assert after.startswith(before)
+    title, name = map(json.loads, after[len(before) :].splitlines())
+    assert title == {
+        "type": "custom-title",
+        "customTitle": "About greetings ✓",
+        "sessionId": saved.session_id,
+    }
+    assert name == {
+        "type": "agent-name",
+        "agentName": "About greetings ✓",
+        "sessionId": saved.session_id,
+    }
+    (info,) = list_sessions()
+    assert info.title == "About greetings ✓"
+    rename_session(info, "Another", config_dir="/not/used/for/an/item")
+    assert titles() == ["Another"]
+    assert texts(read_session(info)) == ["hello", "echo: hello"]
+
+
+def test_a_title_is_no_news(config):
+    """The list keeps its order, and so what a CLI goes on with; its index sees a change."""
+    old = conversation(config, "old", age=10)
+    conversation(config, "new", age=9)
+    before = old.path.stat().st_mtime_ns
+    rename_session(old.session_id, "renamed")
+    assert titles() == ["new", "renamed"]
+    assert old.path.stat().st_mtime_ns == before + 1_000_000
+
+
+@pytest.mark.parametrize("problem", ["busy", "not ours"])
+def test_a_title_beside_what_a_cli_writes(config, monkeypatch, problem):
+    """What somebody else has written meanwhile is news; times that cannot be set are no error."""
+    saved = conversation(config, "hello")
+    before = saved.path.stat().st_mtime_ns
+    original = os.fstat
+
+    def write_more(file):
+        """The CLI writes between the look at the file and the title."""
+        found = original(file)
+        with saved.path.open("ab") as other:
+            other.write(b'{"type":"mode"}\n')
+        return found
+
+    def refuse(*given, **named):
+        raise PermissionError("closed")
+
+    if problem == "busy":
+        monkeypatch.setattr(os, "fstat", write_more)
+    else:
+        monkeypatch.setattr(os, "utime", refuse)
+    rename_session(saved.session_id, "new")
+    monkeypatch.undo()
+    assert saved.path.stat().st_mtime_ns > before + 1_000_000_000
+    assert titles(config_dir=config) == ["new"]
+
+
+def copy_of_title(saved):
+    """Where the newest CLIs keep the title, too."""
+    return saved.path.with_suffix("") / "custom-title.json"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
+def test_the_folder_beside_a_conversation_is_private(config):
+    """Whatever rights new files have otherwise."""
+    saved = conversation(config, "hello")
+    before = os.umask(0)
+    try:
+        rename_session(saved.session_id, "first")
+    finally:
+        os.umask(before)
+    assert copy_of_title(saved).parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_copy_of_a_title_is_kept_up(config):
+    """As the newest CLIs do; it has the rights it had, and no other file appears."""
+    saved = conversation(config, "hello")
+    copy = copy_of_title(saved)
+    rename_session(saved.session_id, "first")
+    assert json.loads(copy.read_text()) == {"customTitle": "first"}
+    assert os.name != "posix" or copy.stat().st_mode & 0o777 == 0o600
+    copy.chmod(0o640)
+    rename_session(saved.session_id, "second")
+    assert json.loads(copy.read_text()) == {"customTitle": "second"}
+    assert os.name != "posix" or copy.stat().st_mode & 0o777 == 0o640
+    assert list(copy.parent.iterdir()) == [copy]
+
+
+def test_many_rename_at_once(config):
+    """Nobody fails, and one of them is the last."""
+    saved = conversation(config, "hello")
+    barrier = threading.Barrier(4)
+
+    def rename(number):
+        barrier.wait(timeout=30)
+        for turn in range(25):
+            rename_session(saved.session_id, f"title {number} {turn}")
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(rename, number) for number in range(4)]:
+            done.result(timeout=60)
+    assert titles()[0].startswith("title ")
+    assert list(copy_of_title(saved).parent.iterdir()) == [copy_of_title(saved)]
+
+
+def test_a_copy_that_cannot_be_written_is_no_error(config, monkeypatch, caplog):
+    """The title is in the conversation itself; nothing is left over."""
+    saved = conversation(config, "hello")
+    rename_session(saved.session_id, "first")
+
+    def refuse(source, target):
+        raise PermissionError("closed")
+
+    with monkeypatch.context() as patched, caplog.at_level(logging.WARNING, "claude_sync"):
+        patched.setattr(os, "replace", refuse)
+        rename_session(saved.session_id, "second")
+    assert titles() == ["second"]
+    assert "closed" in caplog.text and "custom-title.json" in caplog.text
+    assert list(copy_of_title(saved).parent.iterdir()) == [copy_of_title(saved)]
+    other = conversation(config, "other", age=9)
+    other.path.with_suffix("").write_text("a file in the way")
+    rename_session(other.session_id, "third")
+    assert titles() == ["second", "third"]
+
+
+def test_halves_of_letters_in_a_title_are_replaced(config):
+    """A title can be printed, whoever gave it."""
+    saved = conversation(config, "hello")
+    rename_session(saved.session_id, "cut \ud83d off")
+    assert titles() == ["cut \ufffd off"]
+    assert b"ud83d" not in saved.path.read_bytes()
+
+
+def test_a_line_that_was_cut_off_stays_by_itself(config):
+    """The title is readable all the same."""
+    saved = conversation(config, "hello").save(ending=b'{"type":"user","mess')
+    rename_session(saved.session_id, "new")
+    assert b'{"type":"user","mess\n{"type":"custom-title"' in saved.path.read_bytes()
+    assert titles() == ["new"]
+    assert b"\n\n" not in saved.path.read_bytes()
+
+
+@pytest.mark.parametrize("words", ["", " \n", 7, b"x"])
+def test_titles_and_tags_are_texts(config, words):
+    """Anything else is refused, and nothing written."""
+    saved = conversation(config, "hello")
+    before = saved.path.read_bytes()
+    for change in (rename_session, tag_session):
+        with pytest.raises(UsageError, match="not blank"):
+            change(saved.session_id, words)
+    with pytest.raises(UsageError, match="not blank"):
+        fork_session(saved.session_id, title=words)
+    assert saved.path.read_bytes() == before
+    assert len(list_sessions()) == 1
+
+
+def test_renaming_what_cannot_be(config, monkeypatch):
+    """Unknown, vanished, or not writable: each has its error, and no file is made."""
+    saved = conversation(config, "hello")
+    with pytest.raises(SessionNotFound):
+        rename_session(UNKNOWN, "x")
+    for problem, error in ((FileNotFoundError(), SessionNotFound), (PermissionError(), UsageError)):
+
+        def refuse(path, flags, problem=problem):
+            raise problem
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "open", refuse)
+            with pytest.raises(error) as caught:
+                rename_session(saved.session_id, "x")
+        assert type(caught.value) is error
+    assert titles() == ["hello"]
+
+
+@pytest.mark.parametrize("function", [read_session, delete_session, fork_session])
+@pytest.mark.parametrize(
+    "session",
+    [
+        f"../{UNKNOWN}",
+        f"../{UNKNOWN}.jsonl",
+        "..",
+        f"FOLDER/{UNKNOWN}.jsonl",
+        f"FOLDER/{UNKNOWN}",
+        f"{UNKNOWN}.jsonl",
+        "secret.txt",
+        "agent-12345678",
+    ],
+)
+def test_no_id_leads_out_of_the_folder(config, tmp_path, monkeypatch, function, session):
+    """What is no id is never made into a path, of something to delete or to read."""
+    saved = conversation(config, "hello")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    monkeypatch.chdir(inner)
+    there = [saved.folder / session, inner / session, inner / session.replace("FOLDER", "..")]
+    for path in [*there, tmp_path / f"{UNKNOWN}.jsonl"]:
+        if path.parent.is_dir() and not path.exists():
+            path.write_bytes(saved.path.read_bytes())
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UsageError, match="is not the id of a session"):
+        function(session.replace("FOLDER", str(tmp_path)))
+    with pytest.raises(UsageError, match="is not the id"):
+        rename_session(session, "x")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_tag(config):
+    """The last one counts; None removes it. The conversation keeps its place in the list."""
+    saved = conversation(config, "old", age=10)
+    conversation(config, "new")
+    assert session_info(saved.session_id).tag is None
+    tag_session(saved.session_id, "  to\nread ")
+    tag_session(saved.session_id, "to read again")
+    assert session_info(saved.session_id).tag == "to read again"
+    assert titles() == ["new", "old"]
+    last = json.loads(saved.path.read_bytes().splitlines()[-1])
+    assert last == {"type": "tag", "tag": "to read again", "sessionId": saved.session_id}
+    tag_session(list_sessions()[1], None)
+    assert session_info(saved.session_id).tag is None
+    with pytest.raises(SessionNotFound):
+        tag_session(UNKNOWN, "x")
+
+
+def test_a_copy_to_go_on_from(config):
+    """The newest branch, under another id, with ids of its own; the original is not touched."""
+    saved = Saved(config)
+    saved.user("one")
+    first = saved.says("to one", reply="m1")
+    saved.user("given up")
+    saved.line("progress", parent=first)
+    saved.line("attachment", attachment={})
+    two = saved.user("two")
+    saved.says("to two", reply="m2", sourceToolAssistantUUID=two)
+    saved.note("custom-title", customTitle="Greetings")
+    saved.save(age=100)
+    before = saved.path.read_bytes()
+    copy = fork_session(saved.session_id)
+    assert saved.path.read_bytes() == before
+    assert copy == session_info(copy.session_id) and copy.session_id != saved.session_id
+    assert (copy.title, copy.cwd) == ("Greetings (fork)", saved.cwd)
+    assert os.name != "posix" or copy.path.stat().st_mode & 0o777 == 0o600
+    old, new = read_session(saved.session_id), read_session(copy)
+    assert texts(new) == texts(old) == ["one", "to one", "two", "to two"]
+    assert {m.uuid for m in old}.isdisjoint(m.uuid for m in new)
+    assert {m.session_id for m in new} == {copy.session_id}
+    assert new[-1].raw["sourceToolAssistantUUID"] == new[-2].uuid
+    assert [m.raw["forkedFrom"] for m in new] == [
+        {"sessionId": saved.session_id, "messageUuid": m.uuid} for m in old
+    ]
+    lines = [json.loads(line) for line in copy.path.read_bytes().splitlines()]
+    known = {None, *(line.get("uuid") for line in lines)}
+    assert {line.get("parentUuid") for line in lines} <= known
+    assert "progress" not in {line["type"] for line in lines}
+
+
+def test_a_copy_of_the_beginning(config):
+    """Up to a message, with a title; a message of another branch is refused."""
+    saved = Saved(config)
+    saved.user("one")
+    first = saved.says("to one", reply="m1")
+    lost = saved.user("given up")
+    saved.user("two", parent=first)
+    saved.save()
+    copy = fork_session(saved.session_id, saved.cwd, up_to=first, title="Another way")
+    assert texts(read_session(copy)) == ["one", "to one"]
+    assert copy.title == "Another way"
+    with pytest.raises(UsageError, match="up_to="):
+        fork_session(saved.session_id, up_to=lost)
+    with pytest.raises(SessionNotFound):
+        fork_session(UNKNOWN)
+    assert len(list_sessions()) == 2
+
+
+def test_deleting_and_bringing_back(config):
+    """By default into the trash; the result is where it went."""
+    saved = conversation(config, "hello")
+    kept = conversation(config, "kept", age=1)
+    trashed = delete_session(saved.session_id)
+    assert titles() == ["kept"]
+    with pytest.raises(SessionNotFound):
+        delete_session(saved.session_id)
+    assert (trashed / saved.path.relative_to(config)).is_file()
+    assert restore_session(trashed) == saved.path
+    assert titles() == ["hello", "kept"]
+    assert delete_session(list_sessions()[0], trash=False) is None
+    assert titles() == ["kept"]
+    assert os.listdir(kept.folder) == [kept.path.name]
+
+
+@pytest.fixture
+def saved(config):
+    """A conversation with something beside it."""
+    saved = conversation(config)
+    for path in (
+        saved.path.with_suffix("") / "subagents" / "agent-1.jsonl",
+        config / "file-history" / saved.session_id / "x@v1",
+        config / "todos" / f"{saved.session_id}-agent-{saved.session_id}.json",
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    return saved
+
+
+def files_in(folder):
+    """All files below, relative, with their content."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_it_goes_to_the_trash_and_comes_back(config, saved):
+    """Everything has the place it had, there and afterwards; others stay where they are."""
+    other = conversation(config, cwd="/other")
+    before = files_in(config)
+    trashed = delete_session(saved.session_id, saved.cwd)
+    assert trashed.parent == config / TRASH
+    assert trashed.name.endswith(saved.session_id)
+    gone = files_in(trashed)
+    assert len(gone) == 4
+    left = {name: data for name, data in before.items() if name not in gone}
+    assert list(left) == [other.path.relative_to(config).as_posix()]
+    assert {**left, **gone} == before
+    assert {k: v for k, v in files_in(config).items() if not k.startswith(TRASH)} == left
+    assert restore_session(trashed) == saved.path
+    assert files_in(config) == before
+    assert not trashed.exists()
+
+
+def test_the_same_one_twice_in_a_second(config, saved, monkeypatch):
+    """Each has its own folder."""
+    first = delete_session(saved.session_id, saved.cwd)
+    names = {first}
+    for _ in range(3):
+        saved.save()
+        names.add(delete_session(saved.session_id, saved.cwd))
+    assert len(names) == 4
+    assert all((each / saved.path.relative_to(config)).exists() for each in names)
+    assert restore_session(sorted(names)[-1]) == saved.path
+
+
+def test_a_trash_that_cannot_be_made(config, saved):
+    """Nothing was moved, and the error says so."""
+    (config / TRASH).write_text("a file")
+    before = files_in(config)
+    with pytest.raises(UsageError, match=r"cannot be used: .* trash=False"):
+        delete_session(saved.session_id, saved.cwd)
+    assert files_in(config) == before
+
+
+def test_a_file_that_cannot_be_moved(saved, monkeypatch, caplog):
+    """Of the conversation: an error. Of what is beside it: a line in the log."""
+    original = shutil.move
+
+    def refuse(name):
+        def move(source, target):
+            if name in source:
+                raise PermissionError("closed")
+            return original(source, target)
+
+        monkeypatch.setattr(shutil, "move", move)
+
+    refuse(saved.path.name)
+    with pytest.raises(UsageError, match=r"cannot be moved to .*: closed"):
+        delete_session(saved.session_id, saved.cwd)
+    assert saved.path.exists()
+    refuse("file-history")
+    with caplog.at_level(logging.WARNING, "claude_sync"):
+        trashed = delete_session(saved.session_id, saved.cwd)
+    assert "file-history" in caplog.text
+    assert len(files_in(trashed)) == 3
+
+
+def test_deleted_for_good(config, saved):
+    """Nothing of it is left, and no trash."""
+    other = conversation(config, cwd="/other")
+    delete_session(saved.session_id, saved.cwd, trash=False)
+    assert list(files_in(config)) == [other.path.relative_to(config).as_posix()]
+    with pytest.raises(SessionNotFound):
+        delete_session(saved.session_id, saved.cwd, trash=False)
+
+
+def test_a_link_is_deleted_and_not_what_it_leads_to(config, saved, tmp_path):
+    """Whoever linked a folder keeps it."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").touch()
+    shutil.rmtree(saved.path.with_suffix(""))
+    saved.path.with_suffix("").symlink_to(tmp_path / "elsewhere")
+    delete_session(saved.session_id, saved.cwd, trash=False)
+    assert (tmp_path / "elsewhere" / "file").exists()
+    assert not saved.path.with_suffix("").is_symlink()
+
+
+def test_what_cannot_be_deleted(config, saved, monkeypatch, caplog):
+    """Of the conversation: an error. Of what is beside it: a line in the log."""
+    unlink = type(saved.path).unlink
+
+    def refuse(path, *more):
+        raise PermissionError("closed")
+
+    monkeypatch.setattr(type(saved.path), "unlink", refuse)
+    with pytest.raises(UsageError, match="cannot be deleted: closed"):
+        delete_session(saved.session_id, saved.cwd, trash=False)
+    monkeypatch.setattr(type(saved.path), "unlink", unlink)
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    with caplog.at_level(logging.WARNING, "claude_sync"):
+        delete_session(saved.session_id, saved.cwd, trash=False)
+    assert not saved.path.exists()
+    assert f"{saved.path.with_suffix('')} of a deleted session cannot be deleted" in caplog.text
+
+
+def test_nothing_is_overwritten(config, saved):
+    """If there is such a conversation again, the deleted one stays in the trash."""
+    trashed = delete_session(saved.session_id, saved.cwd)
+    saved.save()
+    before = files_in(config)
+    with pytest.raises(UsageError, match="exists, so the deleted session cannot come back"):
+        restore_session(trashed)
+    assert files_in(config) == before
+
+
+def everything_in(folder):
+    """All below, relative; with what links lead to, and the content of files."""
+    found = {}
+    for path in folder.rglob("*"):
+        link = os.readlink(path) if path.is_symlink() else None
+        content = path.read_bytes() if link is None and path.is_file() else None
+        found[path.relative_to(folder).as_posix()] = (link, content)
+    return found
+
+
+def test_links_and_empty_folders_come_back(config, saved, tmp_path):
+    """Whatever somebody put there, and what links lead to is not touched."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "keep").write_text("k")
+    own = saved.path.with_suffix("")
+    (own / "empty" / "deeper").mkdir(parents=True)
+    (own / "absolute").symlink_to(outside)
+    (own / "relative").symlink_to("empty")
+    (own / "dangling").symlink_to("nowhere")
+    (config / "tasks").mkdir()
+    (config / "tasks" / saved.session_id).symlink_to(tmp_path / "gone")
+    before = everything_in(config)
+    trashed = delete_session(saved.session_id, saved.cwd)
+    assert not os.path.lexists(config / "tasks" / saved.session_id)
+    assert restore_session(trashed) == saved.path
+    after = everything_in(config)
+    assert after.pop(TRASH) == (None, None)
+    assert after == before
+    assert (outside / "keep").read_text() == "k"
+
+
+def test_what_failed_halfway_can_be_done_again(config, saved):
+    """The conversation itself comes last, so that it is there only with all that belongs to it."""
+    before = files_in(config)
+    trashed = delete_session(saved.session_id, saved.cwd)
+    shutil.rmtree(config / "todos")
+    (config / "todos").write_text("a file in the way")
+    with pytest.raises(UsageError, match=r"cannot be moved to .*restore_session\(\) once more"):
+        restore_session(trashed)
+    assert not saved.path.exists()
+    (config / "todos").unlink()
+    assert restore_session(trashed) == saved.path
+    assert files_in(config) == before
+    assert not trashed.exists()
+
+
+def test_what_is_there_meanwhile_is_added_to(config, saved):
+    """A folder that exists again is no obstacle, a file in it is; what is new in it stays."""
+    trashed = delete_session(saved.session_id, saved.cwd)
+    own = saved.path.with_suffix("")
+    (own / "subagents").mkdir(parents=True)
+    (own / "subagents" / "agent-2.jsonl").write_text("new")
+    other = own / "subagents" / "agent-1.jsonl"
+    other.symlink_to("nowhere")
+    with pytest.raises(UsageError, match=r"agent-1.jsonl exists, .* Nothing was moved"):
+        restore_session(trashed)
+    assert len(files_in(trashed)) == 4
+    other.unlink()
+    restore_session(trashed)
+    assert sorted(os.listdir(own / "subagents")) == ["agent-1.jsonl", "agent-2.jsonl"]
+    assert not trashed.exists()
+
+
+def test_what_was_put_into_the_trash_stays_there(config, saved, tmp_path):
+    """What did not come from the CLI's folder is not deleted, nor what a link leads to."""
+    trashed = delete_session(saved.session_id, saved.cwd)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "keep").write_text("k")
+    (trashed / "projects" / "link").symlink_to(tmp_path / "outside")
+    (trashed / "my notes.txt").write_text("why I deleted it")
+    (trashed / "projects" / "notes.txt").write_text("more")
+    assert restore_session(trashed) == saved.path
+    assert (tmp_path / "outside" / "keep").exists()
+    assert (trashed / "projects" / "link").is_symlink()
+    names = set(files_in(trashed)) - {"projects/link/keep"}  # some versions look through links
+    assert names == {"my notes.txt", "projects/notes.txt"}
+
+
+def test_deleting_a_copy_leaves_what_the_other_needs(config, saved):
+    """One id in two folders: they share checkpoints and lists."""
+    other = conversation(config, cwd="/other", session_id=saved.session_id)
+    shared = config / "file-history" / saved.session_id / "x@v1"
+    trashed = delete_session(saved.session_id, saved.cwd)
+    assert shared.exists() and len(files_in(trashed)) == 2
+    restore_session(trashed)
+    delete_session(saved.session_id, saved.cwd, trash=False)
+    assert shared.exists()
+    delete_session(other.session_id, other.cwd, trash=False)
+    assert not shared.exists()
+
+
+@pytest.mark.parametrize("kind", ["missing", "other", "empty", "copied", "named"])
+def test_what_was_not_deleted_cannot_come_back(config, saved, kind):
+    """Only a folder of the trash, with a conversation in it."""
+    trashed = delete_session(saved.session_id, saved.cwd)
+    given = {
+        "missing": trashed.with_name("missing"),
+        "other": trashed / "projects",
+        "empty": trashed.with_name("empty"),
+        "copied": config / "elsewhere" / trashed.name,
+        "named": trashed.with_name("named"),
+    }[kind]
+    (config / TRASH / "empty").mkdir()
+    shutil.copytree(trashed, config / TRASH / "named")
+    shutil.copytree(trashed, config / "elsewhere" / trashed.name)
+    before = files_in(config)
+    with pytest.raises(UsageError, match="holds no deleted session"):
+        restore_session(given)
+    assert files_in(config) == before
+
+
+def test_what_belongs_to_another_stays(config):
+    """Subagents of older CLIs lie beside the conversation, and say whose they are."""
+    mine, other = conversation(config), conversation(config, "other")
+    for name, owner in (("1", mine), ("2", other)):
+        agent = Saved(config, session_id=owner.session_id)
+        agent.path = agent.folder / f"agent-{name}.jsonl"
+        agent.user("Warmup", isSidechain=True)
+        agent.save()
+    (mine.folder / "agent-broken.jsonl").write_bytes(b"\0\n")
+    delete_session(mine.session_id, trash=False)
+    left = {"agent-2.jsonl", "agent-broken.jsonl", other.path.name}
+    assert set(os.listdir(mine.folder)) == left
+
+
+def test_only_a_path_can_be_restored(config):
+    """None, as delete_session(trash=False) gives it, is refused."""
+    with pytest.raises(UsageError, match="takes what delete_session"):
+        restore_session(None)
+    with pytest.raises(UsageError, match="holds no deleted session"):
+        restore_session(str(config))

@@ -30,17 +30,27 @@ Everything this library raises, as one tree; each error says what to do next.
         └── AlreadyAnswered                    .decision
 
 ``str(error)`` is for programmers: the problem, then the advice. ``error.user_message`` is for the
-person in front of an application. Data is in attributes, and every error can be pickled and
-copied with it.
+person in front of an application. What a class declares is its data: it is passed to the
+constructor, is an attribute, and survives pickling and copying.
 """
 
 from __future__ import annotations
 
+import copyreg
 import reprlib
-from typing import TYPE_CHECKING, Any, Iterable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+
     from .messages.answer import Answer
+else:
+
+    def dataclass_transform():
+        """For type checkers: the annotations of a class are the arguments of its constructor."""
+        return lambda error_class: error_class
+
 
 __all__ = [
     "AlreadyAnswered",
@@ -77,19 +87,43 @@ UPDATE = "claude update, or pip install -U claude-agent-sdk"
 STDERR_LINES_SHOWN = 12
 
 
+@dataclass_transform()
 class ClaudeError(Exception):
     """
     The base of every error of this library.
+
+    A subclass declares its data as annotated attributes, in the order of its arguments; those
+    without a default are required.
 
     Attributes:
         client: The name of the client that raised it, or None.
 
     """
 
-    client: str | None = None
+    # The names of the data.
+    _data: Any = ()
 
     _advice = ""
     _user_message = "Something went wrong."
+
+    def __init_subclass__(cls) -> None:
+        cls._data = (*cls._data, *cls.__annotations__)
+
+    def __init__(self, *args: Any, **data: Any) -> None:
+        super().__init__(*args, *data.values())
+        self.client: str | None = None
+        given = {**dict(zip(self._data, args)), **data}
+        required = {name for name in self._data if not hasattr(type(self), name)}
+        if not required <= given.keys() <= {*self._data}:
+            raise TypeError(f"{type(self).__name__} takes {', '.join(self._data) or 'a text'}")
+        vars(self).update({name: self._kept(value) for name, value in given.items()})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
+
+    def _kept(self, value: Any) -> Any:
+        """A value as the error keeps it."""
+        return tuple(value) if isinstance(value, list) else value
 
     @property
     def problem(self) -> str:
@@ -122,53 +156,44 @@ class CliNotFound(ClaudeError, FileNotFoundError):
 
     """
 
+    searched: Sequence[str]
+
     _advice = (
         f"Install it ({INSTALL}), or name its path with cli=... or the environment variable "
         "CLAUDE_CODE_PATH."
     )
     _user_message = "Claude is not installed."
 
-    def __init__(self, searched: Sequence[str]) -> None:
-        super().__init__(searched)
-        self.searched = tuple(searched)
-
     @property
     def problem(self) -> str:
         """What happened, with the places looked at."""
-        return "\n".join(
-            ["the 'claude' command was not found. Looked at:", *listed(self.searched)],
-        )
+        return listed("the 'claude' command was not found. Looked at:", "-", self.searched)
 
 
 # What the CLI writes to stderr when it refuses to start: the option concerned, and advice.
-REFUSALS = (
-    (
-        "the backend of the bridge has ended",
+REFUSALS = {
+    "the backend of the bridge has ended": (
         None,
         "Make a new Bridge, and new clients with resume=client.session_id.",
     ),
-    (
-        "No conversation found",
+    "No conversation found": (
         "resume",
         "Check resume=...: conversations belong to the folder (cwd=...) they were held in.",
     ),
-    (
-        "--resume requires",
+    "--resume requires": (
         "resume",
         "Pass the id of a conversation as resume=...: answer.session_id or client.session_id.",
     ),
-    (
-        "unknown option",
+    "unknown option": (
         None,
         f"The CLI does not know one of the options. Update it ({UPDATE}), or leave it out.",
     ),
-    ("Invalid value", None, "Check the values of the options."),
-    (
-        "is already in use",
+    "Invalid value": (None, "Check the values of the options."),
+    "is already in use": (
         "session_id",
         "A session_id can begin only one conversation. Pass resume=... to continue it.",
     ),
-)
+}
 
 
 class CliFailed(ClaudeError):
@@ -180,47 +205,41 @@ class CliFailed(ClaudeError):
         exit_code: Its exit code; negative for a signal, None while unknown.
         stderr_tail: The last lines it wrote to stderr, secrets removed.
         argv: The command that was run, secrets removed.
-        option: The option that the CLI refused, or None.
 
     """
+
+    reason: str
+    exit_code: int | None = None
+    stderr_tail: Sequence[str] = ()
+    argv: Sequence[str] = ()
 
     _advice = "Run 'claude-sync doctor' to check the installation."
     _user_message = "Claude does not work."
 
-    def __init__(
-        self,
-        reason: str,
-        exit_code: int | None = None,
-        stderr_tail: Sequence[str] = (),
-        argv: Sequence[str] = (),
-    ) -> None:
-        super().__init__(reason, exit_code, tuple(stderr_tail), tuple(argv))
-        self.reason = reason
-        self.exit_code = exit_code
-        self.stderr_tail = tuple(stderr_tail)
-        self.argv = tuple(argv)
-        said = "\n".join((reason, *self.stderr_tail))
-        found = [(option, advice) for words, option, advice in REFUSALS if words in said]
-        self.option, self._refusal = found[0] if found else (None, "")
+    def _refusal(self) -> tuple[str | None, str]:
+        """The option that the CLI refused, and the advice, by what the CLI wrote."""
+        text = "\n".join((self.reason, *self.stderr_tail))
+        return next((REFUSALS[words] for words in REFUSALS if words in text), (None, self._advice))
 
     @property
-    def summary(self) -> str:
-        """What happened, in one sentence."""
-        exit_code = "" if self.exit_code is None else f" ({describe_exit(self.exit_code)})"
-        return f"{self.reason}{exit_code}."
+    def option(self) -> str | None:
+        """The option that the CLI refused, or None."""
+        return self._refusal()[0]
 
     @property
     def problem(self) -> str:
         """What happened, with the last lines of stderr."""
+        exit_code = "" if self.exit_code is None else f" ({describe_exit(self.exit_code)})"
         lines = [line for line in self.stderr_tail if line not in self.reason]
         if not lines:
-            return self.summary
-        return "\n".join([f"{self.summary} The end of its stderr:", *quoted(lines)])
+            return f"{self.reason}{exit_code}."
+        title = f"{self.reason}{exit_code}. The end of its stderr:"
+        return listed(title, "|", lines[-STDERR_LINES_SHOWN:])
 
     @property
     def advice(self) -> str:
         """What a programmer can do; by what the CLI wrote, if that is known."""
-        return self._refusal or self._advice
+        return self._refusal()[1]
 
 
 class CliDidNotStart(CliFailed):
@@ -253,16 +272,12 @@ class TurnError(ClaudeError):
 
     """
 
+    reason: str
+    answer: Answer | None = None
+    result: Any = None
+
     _advice = "The session stays usable, and .answer holds what arrived."
     _user_message = "Claude could not finish the answer."
-
-    def __init__(
-        self, reason: str, answer: Answer | None = None, result: Any | None = None
-    ) -> None:
-        super().__init__(reason, answer, result)
-        self.reason = reason
-        self.answer = answer
-        self.result = result
 
 
 class NotLoggedIn(TurnError):
@@ -274,25 +289,16 @@ class NotLoggedIn(TurnError):
 
     """
 
-    _user_message = "Claude is not signed in."
+    cli: str | None = None
 
-    def __init__(
-        self,
-        reason: str,
-        answer: Answer | None = None,
-        result: Any | None = None,
-        cli: str | None = None,
-    ) -> None:
-        super().__init__(reason, answer, result)
-        self.cli = cli
+    _user_message = "Claude is not signed in."
 
     @property
     def advice(self) -> str:
         """How to log in."""
-        command = self.cli or "claude"
-        more = "" if self.cli else " ('claude-sync doctor' prints its path)"
+        command = self.cli or "claude ('claude-sync doctor' prints its path)"
         return (
-            f"Run {command}{more} in a terminal and log in with /login, or set ANTHROPIC_API_KEY "
+            f"Run {command} in a terminal and log in with /login, or set ANTHROPIC_API_KEY "
             "in the environment."
         )
 
@@ -306,15 +312,7 @@ class RateLimited(TurnError):
 
     """
 
-    def __init__(
-        self,
-        reason: str,
-        answer: Answer | None = None,
-        result: Any | None = None,
-        resets_at: float | None = None,
-    ) -> None:
-        super().__init__(reason, answer, result)
-        self.resets_at = resets_at
+    resets_at: float | None = None
 
     @property
     def advice(self) -> str:
@@ -346,15 +344,7 @@ class ApiError(TurnError):
 
     """
 
-    def __init__(
-        self,
-        reason: str,
-        answer: Answer | None = None,
-        result: Any | None = None,
-        status: int | None = None,
-    ) -> None:
-        super().__init__(reason, answer, result)
-        self.status = status
+    status: int | None = None
 
     def _texts(self) -> tuple[str, str]:
         """The advice for programmers, and the sentence for people."""
@@ -418,28 +408,20 @@ class ReturnsError(TurnError):
 
     """
 
+    problems: Sequence[str] = ()
+
     _advice = (
         "See .answer for what arrived. Describe the form in the prompt as well, make fields "
         "optional that may be missing, or raise returns_retries."
     )
     _user_message = "Claude's answer has the wrong form."
 
-    def __init__(
-        self,
-        reason: str,
-        answer: Answer | None = None,
-        result: Any | None = None,
-        problems: Sequence[str] = (),
-    ) -> None:
-        super().__init__(reason, answer, result)
-        self.problems = tuple(problems)
-
     @property
     def problem(self) -> str:
         """What happened, with the list of problems."""
         if not self.problems:
             return sentence(self.reason)
-        return "\n".join([f"{self.reason}:", *listed(self.problems)])
+        return listed(f"{self.reason}:", "-", self.problems)
 
 
 class TurnInterrupted(TurnError):
@@ -467,14 +449,12 @@ class ControlError(ClaudeError):
 
     """
 
+    subtype: str
+    text: str
+    code: str | None = None
+
     _advice = "Check the values, and that this version of the CLI knows the request."
     _user_message = "Claude could not do that."
-
-    def __init__(self, subtype: str, text: str, code: str | None = None) -> None:
-        super().__init__(subtype, text, code)
-        self.subtype = subtype
-        self.text = text
-        self.code = code
 
     @property
     def problem(self) -> str:
@@ -493,16 +473,14 @@ class ControlTimeout(ClaudeError, TimeoutError):
 
     """
 
+    subtype: str
+    timeout: float
+
     _advice = (
         "Pass a longer timeout=, or update the CLI: before 2.1.40 it never answers requests that "
         "it does not know."
     )
     _user_message = "Claude did not respond in time."
-
-    def __init__(self, subtype: str, timeout: float) -> None:
-        super().__init__(subtype, timeout)
-        self.subtype = subtype
-        self.timeout = timeout
 
     @property
     def problem(self) -> str:
@@ -520,13 +498,11 @@ class UnsupportedByCli(ClaudeError):
 
     """
 
+    feature: str
+    cli_version: str | None = None
+
     _advice = f"Update it ({UPDATE})."
     _user_message = "This needs a newer version of Claude Code."
-
-    def __init__(self, feature: str, cli_version: str | None = None) -> None:
-        super().__init__(feature, cli_version)
-        self.feature = feature
-        self.cli_version = cli_version
 
     @property
     def problem(self) -> str:
@@ -554,22 +530,13 @@ class AskTimeout(ClaudeError, TimeoutError):
 
     """
 
-    _user_message = "Claude took too long."
+    timeout: float
+    sent: bool = True
+    answer: Answer | None = None
+    idle: bool = False
+    what: str = NO_ANSWER
 
-    def __init__(
-        self,
-        timeout: float,
-        sent: bool = True,
-        answer: Answer | None = None,
-        idle: bool = False,
-        what: str = NO_ANSWER,
-    ) -> None:
-        super().__init__(timeout, sent, answer, idle, what)
-        self.timeout = timeout
-        self.sent = sent
-        self.answer = answer
-        self.idle = idle
-        self.what = what
+    _user_message = "Claude took too long."
 
     @property
     def problem(self) -> str:
@@ -587,10 +554,7 @@ class AskTimeout(ClaudeError, TimeoutError):
         if self.idle:
             return "Raise idle_timeout, or ask again: the session stays usable."
         if self.sent:
-            return (
-                "Raise timeout, or ask again: the session stays usable, and .answer holds what "
-                "arrived."
-            )
+            return f"Raise timeout, or ask again. {TurnError._advice}"
         if self.what == NO_ANSWER:
             return "Raise timeout, or open a second client to ask in parallel."
         return "Raise timeout, or check how the CLI starts with 'claude-sync doctor'."
@@ -605,15 +569,13 @@ class WireError(ClaudeError):
 
     """
 
+    reason: str
+
     _advice = (
         "Make a recording with Client(record='wire.jsonl') and report it together with the output "
         "of 'claude-sync doctor'."
     )
     _user_message = "Claude sent something that this application does not understand."
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 class UsageError(ClaudeError):
@@ -628,20 +590,16 @@ class UsageError(ClaudeError):
 
     """
 
+    text: object = ""
+    option: str | None = None
+    value: object = None
+    nearest: str | None = None
+
     _user_message = "This application made a mistake."
 
-    def __init__(
-        self,
-        *args: object,
-        option: str | None = None,
-        value: object = None,
-        nearest: str | None = None,
-    ) -> None:
-        super().__init__(*args)
+    def _kept(self, value: Any) -> Any:
         plain = value is None or isinstance(value, (str, int, float, bool))
-        self.option = option
-        self.value = value if plain else reprlib.repr(value)
-        self.nearest = nearest
+        return value if plain else reprlib.repr(value)
 
 
 class CalledFromHandler(UsageError):
@@ -719,14 +677,9 @@ def sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", ":")) else text + "."
 
 
-def listed(texts: Iterable[str]) -> list[str]:
-    """Each text as an item of a list."""
-    return [f"  - {text}" for text in texts]
-
-
-def quoted(lines: Sequence[str]) -> list[str]:
-    """The last of *lines*, marked as a quotation."""
-    return [f"  | {line}" for line in lines[-STDERR_LINES_SHOWN:]]
+def listed(title: str, sign: str, texts: Sequence[str]) -> str:
+    """A list with a title: each text on a line, after a sign."""
+    return "\n".join([title, *(f"  {sign} {text}" for text in texts)])
 
 
 def describe_exit(code: int) -> str:

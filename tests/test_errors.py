@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import pickle
 import shlex
 import time
@@ -20,56 +19,41 @@ from claude_sync.testing import ScriptedCli, StandIn
 
 ANSWER = Answer("so far")
 RESETS_AT = time.time() + 3600
+ENDED = {"reason": "no luck", "answer": ANSWER, "result": "r"}
+FAILED = {"reason": "it broke", "exit_code": 3, "stderr_tail": ("oh",), "argv": ("claude",)}
 
-# Every class of the tree, made with all it takes.
+# Every class with its data, what its problem shows of it, and a word of its advice.
 EXAMPLES = [
-    errors.CliNotFound(["/a/claude: missing", "PATH"]),
-    errors.CliFailed("the CLI broke", 3, ["oh"], ["claude", "-p"]),
-    errors.CliDidNotStart("the CLI stayed silent", None, ["oh"], ["claude"]),
-    errors.CliExited("the CLI exited", -9, ["a", "b"], ["claude"]),
-    errors.TurnError("it failed", ANSWER, "result"),
-    errors.NotLoggedIn("Not logged in", ANSWER, None, "/opt/claude"),
-    errors.RateLimited("limit reached", ANSWER, None, RESETS_AT),
-    errors.RateLimited("limit reached", ANSWER, None),
-    errors.Overloaded("overloaded", ANSWER, None),
-    errors.ApiError("API Error: 404", ANSWER, None, 404),
-    errors.MaxTurnsReached("too many", ANSWER, None),
-    errors.BudgetExceeded("nothing left", ANSWER, None),
-    errors.PromptTooLong("too long", ANSWER, None),
-    errors.ReturnsError("not JSON", ANSWER, None, ["a: missing"]),
-    errors.TurnInterrupted("interrupted", ANSWER, None),
-    errors.ExecutionError("failed", ANSWER, None),
-    errors.ControlError("set_model", "no such model", "invalid"),
-    errors.ControlTimeout("set_model", 2.5),
-    errors.UnsupportedByCli("add_context()", "1.0.128"),
-    errors.AskTimeout(2.0, True, ANSWER, False, "no complete answer"),
-    errors.AskTimeout(2.0, False),
-    errors.AskTimeout(2.0, False, what="the CLI was not ready"),
-    errors.AskTimeout(2.0, True, ANSWER, True),
-    errors.WireError("a line was no JSON"),
-    errors.UsageError("effort is wrong", option="effort", value="hihg", nearest="high"),
-    errors.CalledFromHandler("ask"),
-    errors.ClientClosed("the client is closed"),
-    errors.AlreadyAnswered("allow"),
+    (errors.CliNotFound, {"searched": ("/a/claude", "PATH")}, "  - /a/claude\n  - PATH", "Install"),
+    (errors.CliFailed, FAILED, "it broke (exit code 3). The end of its stderr:\n  | oh", "doctor"),
+    (errors.CliDidNotStart, FAILED, "it broke", "doctor"),
+    (errors.CliExited, FAILED, "it broke", "on_crash"),
+    (errors.TurnError, ENDED, "no luck.", ".answer"),
+    (errors.NotLoggedIn, {**ENDED, "cli": "/opt/claude"}, "no luck.", "Run /opt/claude in"),
+    (errors.RateLimited, {**ENDED, "resets_at": RESETS_AT}, "no luck.", "Wait"),
+    (errors.Overloaded, ENDED, "no luck.", "minute"),
+    (errors.ApiError, {**ENDED, "status": 404}, "no luck.", "models"),
+    (errors.MaxTurnsReached, ENDED, "no luck.", "max_turns"),
+    (errors.BudgetExceeded, ENDED, "no luck.", "budget_usd"),
+    (errors.PromptTooLong, ENDED, "no luck.", "/compact"),
+    (errors.ReturnsError, {**ENDED, "problems": ("a: missing",)}, "luck:\n  - a: miss", "optional"),
+    (errors.TurnInterrupted, ENDED, "no luck.", ".answer"),
+    (errors.ExecutionError, ENDED, "no luck.", ".answer"),
+    (errors.ControlError, {"subtype": "dance", "text": "no", "code": "x"}, "'dance' [x]", "values"),
+    (errors.ControlTimeout, {"subtype": "dance", "timeout": 2.5}, "'dance' within 2.5 s", "longer"),
+    (errors.UnsupportedByCli, {"feature": "dancing", "cli_version": "1.2"}, "CLI 1.2", "Update"),
+    (
+        errors.AskTimeout,
+        {"timeout": 2.5, "sent": True, "answer": ANSWER, "idle": False, "what": "no word"},
+        "no word within 2.5 s",
+        "Raise timeout",
+    ),
+    (errors.WireError, {"reason": "no JSON"}, "no JSON.", "record"),
+    (errors.UsageError, {"text": "no", "option": "o", "value": 5, "nearest": "p"}, "no.", ""),
+    (errors.CalledFromHandler, {"method": "ask"}, "ask()", "submit"),
+    (errors.ClientClosed, {"what": "it is closed"}, "it is closed.", "resume"),
+    (errors.AlreadyAnswered, {"decision": "allow"}, "'allow'", "LATER"),
 ]
-TURN_ERRORS = [error for error in EXAMPLES if isinstance(error, errors.TurnError)]
-
-
-def test_every_class_has_an_example_here():
-    """Every public error but the base of all is made, shown and pickled by these tests."""
-    made = {type(error).__name__ for error in EXAMPLES}
-    assert made | {"ClaudeError"} == set(errors.__all__)
-
-
-def test_every_class_of_the_module_is_public():
-    """No error is defined without being exported, here and by the package."""
-    defined = {
-        name
-        for name, value in vars(errors).items()
-        if inspect.isclass(value) and issubclass(value, BaseException)
-    }
-    assert defined == set(errors.__all__)
-    assert all(getattr(claude_sync, name) is getattr(errors, name) for name in defined)
 
 
 def drawn():
@@ -77,18 +61,56 @@ def drawn():
     above = []
     for line in errors.__doc__.splitlines():
         name = line.lstrip(" │├└─").split(" ")[0]
-        if name not in errors.__all__:
-            continue
-        depth = (line.index(name) - 4) // 4
-        above[depth:] = [name]
-        yield name, above[depth - 1] if depth else None
+        if name in errors.__all__:
+            depth = (line.index(name) - 4) // 4
+            above[depth:] = [name]
+            yield name, above[depth - 1] if depth else "Exception"
 
 
 def test_the_drawing_is_the_tree():
-    """Each class stands under its base."""
+    """Each class stands under its base, is public, and has an example here."""
     bases = {name: getattr(errors, name).__bases__[0].__name__ for name in errors.__all__}
-    bases["ClaudeError"] = None
     assert dict(drawn()) == bases
+    assert {kind.__name__ for kind, *_ in EXAMPLES} | {"ClaudeError"} == set(errors.__all__)
+    assert all(getattr(claude_sync, name) is getattr(errors, name) for name in errors.__all__)
+
+
+@each(("kind", "data", "shown", "advice"), EXAMPLES)
+def test_an_error_carries_its_data(kind, data, shown, advice):
+    """Passed in order or by name, pickled and copied; its texts have what people need."""
+    for error in (kind(*data.values()), kind(**data)):
+        assert error.args[0] == next(iter(data.values()))
+        error.client = "claude-7"
+        for same in (error, pickle.loads(pickle.dumps(error)), copy.copy(error)):
+            assert type(same) is kind
+            assert {name: getattr(same, name) for name in data} == data
+            assert (same.client, str(same)) == ("claude-7", str(error))
+        between = "\n" if "\n" in error.problem else " "
+        assert str(error) == f"{error.problem}{between}{error.advice}".strip()
+        assert shown in error.problem
+        assert advice in error.advice
+        assert error.user_message.endswith(".")
+        assert len(error.user_message) < 70
+        assert not any(sign in error.user_message for sign in "=()_")
+
+
+def test_data_has_its_names():
+    """What is required is required, and what is misspelled is refused."""
+    for wrong in ({}, {"subtype": "x"}, {"subtype": "x", "text": "y", "cod": "z"}):
+        with pytest.raises(TypeError, match="subtype, text, code"):
+            errors.ControlError(**wrong)
+    error = errors.ControlError("x", "y")
+    assert (error.code, error.client) == (None, None)
+    assert "[" not in str(error)
+    assert errors.CliFailed("no", None, ["a"]).stderr_tail == ("a",)
+    assert str(errors.ClaudeError("no")) == "no."
+
+
+def test_a_value_that_cannot_be_pickled_is_shown():
+    """As a short repr; texts, numbers and None are kept."""
+    for value in ("text", 5, 2.5, True, None):
+        assert errors.UsageError("no", value=value).value is value
+    assert errors.UsageError("no", value=len).value == "<built-in function len>"
 
 
 def test_errors_of_python_catch_them_too():
@@ -98,83 +120,42 @@ def test_errors_of_python_catch_them_too():
     assert issubclass(errors.ControlTimeout, TimeoutError)
 
 
-@each("error", EXAMPLES)
-def test_the_texts(error):
-    """The problem, then advice, in whole sentences; and a short one for people, without code."""
-    assert str(error).startswith(error.problem)
-    assert str(error).endswith(error.advice)
-    assert str(error).endswith((".", ")"))
-    assert error.user_message.endswith(".")
-    assert len(error.user_message) < 70
-    assert not any(sign in error.user_message for sign in "=()_")
-
-
-@each("copied", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy])
-@each("error", EXAMPLES)
-def test_errors_survive_pickling(error, copied):
-    """A pickled or copied error has the same class, attributes and text."""
-    error.client = "claude-7"
-    again = copied(error)
-    assert type(again) is type(error)
-    assert vars(again) == vars(error)
-    assert again.client == "claude-7"
-    assert str(again) == str(error)
-    assert again.user_message == error.user_message
-
-
-@each("error", TURN_ERRORS)
-def test_ends_of_a_turn_carry_its_answer(error):
-    """And what happened, in the words of the CLI."""
-    assert error.answer == ANSWER
-    assert error.reason in str(error)
-
-
-def test_a_missing_cli_lists_where_it_was_looked_for():
-    """Each place is on a line of its own."""
-    error = errors.CliNotFound(["/a/claude", "/b/claude"])
-    assert error.searched == ("/a/claude", "/b/claude")
-    assert "  - /a/claude\n  - /b/claude\n" in str(error)
-
-
-def test_only_the_end_of_stderr_is_shown():
-    """Of a long stderr the text shows the last lines; the attribute has all."""
+def test_the_end_of_stderr_is_quoted():
+    """The last lines of it, and not what the reason says already; the attribute has all."""
     lines = [f"line {number}" for number in range(30)]
-    error = errors.CliExited("the CLI exited", 1, lines)
+    error = errors.CliExited("line 29", 1, lines)
     assert error.stderr_tail == tuple(lines)
-    assert "  | line 29\n" in str(error)
-    assert str(error).count("  | ") == errors.STDERR_LINES_SHOWN
-
-
-def test_what_the_reason_says_is_not_quoted_again():
-    """A CLI that prints why it does not start has said it."""
-    error = errors.CliDidNotStart("the CLI did not start: bad file", 1, ["bad file"])
-    assert str(error).count("bad file") == 1
+    assert str(error).count("  | ") == 12
+    assert "  | line 28\n" in str(error)
+    assert "  | " not in str(errors.CliExited("the CLI exited: oh", 1, ["oh"]))
 
 
 @each(
     ("code", "words"),
-    [(0, "exit code 0"), (3, "exit code 3"), (-9, "killed by SIGKILL"), (-250, "signal 250")],
+    [(0, "exit code 0"), (-9, "killed by SIGKILL"), (-250, "signal 250"), (None, "exited.")],
 )
 def test_an_exit_code_in_words(code, words):
     """A signal by its name, if it has one."""
-    assert words in str(errors.CliExited("the CLI exited", code))
+    assert words in errors.CliExited("the CLI exited", code).problem
 
 
 @each(
-    ("line", "option"),
+    ("line", "option", "advice"),
     [
-        ("No conversation found with session ID: x", "resume"),
-        ("Error: --resume requires a valid session ID", "resume"),
-        ("Error: Session ID x is already in use.", "session_id"),
-        ("error: unknown option '--effort'", None),
-        ("Segmentation fault", None),
+        ("No conversation found with session ID: x", "resume", "cwd"),
+        ("Error: --resume requires a valid session ID", "resume", "session_id"),
+        ("Error: Session ID x is already in use.", "session_id", "resume"),
+        ("error: unknown option '--effort'", None, "Update"),
+        ("error: Invalid value for --effort", None, "values"),
+        ("the backend of the bridge has ended", None, "Bridge"),
+        ("Segmentation fault", None, "doctor"),
     ],
 )
-def test_the_option_that_the_cli_refused(line, option):
-    """The advice is about it, and so is the data."""
-    error = errors.CliDidNotStart("the CLI exited before it was ready", 1, ["x", line])
-    assert error.option == option
-    assert option is None or option in error.advice
+def test_the_option_that_the_cli_refused(line, option, advice):
+    """The advice is about it, and so is the data; the CLI says it on stderr, or at once."""
+    for error in (errors.CliFailed("it exited", 1, ["x", line]), errors.CliFailed(line)):
+        assert error.option == option
+        assert advice in error.advice
 
 
 @each(
@@ -190,64 +171,62 @@ def test_the_option_that_the_cli_refused(line, option):
 )
 def test_the_status_decides_the_advice(status, words, message):
     """For programmers and for people."""
-    error = errors.ApiError("API Error", None, None, status)
-    assert error.status == status
+    error = errors.ApiError("API Error", status=status)
     assert words in error.advice
     assert message in error.user_message
 
 
 @each(
-    ("sent", "idle", "what", "words"),
+    ("data", "problem", "advice"),
     [
-        (True, False, errors.NO_ANSWER, "Raise timeout"),
-        (False, False, errors.NO_ANSWER, "second client"),
-        (False, False, "the CLI was not ready", "doctor"),
-        (True, True, errors.NO_ANSWER, "Raise idle_timeout"),
+        ({}, "no complete answer within", "Raise timeout, or ask again"),
+        ({"sent": False}, "still queued after", "second client"),
+        ({"sent": False, "what": "the CLI was not ready"}, "not ready after", "doctor"),
+        ({"idle": True}, "silent for", "Raise idle_timeout"),
     ],
 )
-def test_the_advice_of_a_timeout(sent, idle, what, words):
-    """It says which limit, and what else helps."""
-    assert words in errors.AskTimeout(2.0, sent, None, idle, what).advice
+def test_a_timeout_says_which_limit(data, problem, advice):
+    """And what else helps."""
+    error = errors.AskTimeout(2.0, **data)
+    assert f"{problem} 2 s" in error.problem
+    assert advice in error.advice
 
 
-def test_who_logs_in_where():
-    """The advice names the CLI that was found, which may not be on PATH."""
-    assert "/opt/claude" in errors.NotLoggedIn("no", cli="/opt/claude").advice
+def test_what_is_unknown_is_said():
+    """The CLI's path, its version, the problems of an answer, the moment a limit ends."""
     assert "doctor" in errors.NotLoggedIn("no").advice
+    assert "unknown" in errors.UnsupportedByCli("dancing").problem
+    assert errors.ReturnsError("no").problem == "no."
+    error = errors.RateLimited("no")
+    assert " at " not in error.advice
+    assert "later" in error.user_message
 
 
-@each("moment", [RESETS_AT, RESETS_AT + 9e5, 0.0])
-def test_when_a_limit_resets(moment):
+@each(
+    ("left", "dated"),
+    [(0, False), (3600, False), (86399, False), (86400, True), (9e5, True), (-1, True)],
+)
+def test_when_a_limit_resets(left, dated, monkeypatch):
     """In local time; with the date if it is not within a day."""
-    error = errors.RateLimited("limit reached", resets_at=moment)
-    assert error.resets_at == moment
-    assert time.strftime("%H:%M", time.localtime(moment)) in error.user_message
-    dated = time.strftime("%Y-%m-%d", time.localtime(moment)) in error.user_message
-    assert dated == (moment != RESETS_AT)
+    monkeypatch.setattr(time, "time", lambda: 1e9)
+    error = errors.RateLimited("no", resets_at=1e9 + left)
+    form = "%Y-%m-%d %H:%M" if dated else " %H:%M"
+    shown = time.strftime(form, time.localtime(1e9 + left))
+    assert shown in error.user_message
+    assert shown in error.advice
+    assert dated == ("-" in error.user_message)
 
 
-@each("moment", [1e300, float("inf"), float("nan")])
-def test_a_moment_that_no_clock_has(moment):
+def test_a_moment_that_no_clock_has():
     """An error can always be printed."""
-    assert errors.RateLimited("limit reached", resets_at=moment).user_message
-
-
-def test_a_code_of_the_cli_is_shown():
-    """A refusal shows the CLI's code, if it gave one."""
-    assert "[invalid]" in str(errors.ControlError("x", "no", "invalid"))
-    assert "[" not in str(errors.ControlError("x", "no"))
+    for moment in (1e300, float("inf"), float("nan")):
+        assert "unknown time" in errors.RateLimited("no", resets_at=moment).user_message
 
 
 @each(("text", "expected"), [("a", "a."), ("a. ", "a."), ("a!", "a!"), ("a?", "a?"), ("a:", "a:")])
 def test_a_sentence_ends_once(text, expected):
     """A full stop is added where there is none."""
-    assert errors.sentence(text) == expected
-
-
-def test_advice_is_for_what_exists():
-    """Packages that can be installed, and no distribution that is on no index."""
-    for error in EXAMPLES:
-        assert "claude-sync[" not in str(error)
+    assert errors.ClaudeError(text).problem == expected
 
 
 # Errors as a client raises them.

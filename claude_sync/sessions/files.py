@@ -74,7 +74,7 @@ class SessionNotFound(UsageError, LookupError):
     _user_message = "This conversation no longer exists."
 
     def __init__(self, session_id: str, searched: Sequence[str]) -> None:
-        super().__init__(session_id, tuple(searched), option="session_id", value=session_id)
+        super().__init__(session_id, option="session_id", value=session_id)
         self.session_id = session_id
         self.searched = tuple(searched)
 

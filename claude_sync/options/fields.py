@@ -112,10 +112,10 @@ class Setting:
     All that the library knows of one option: the metadata of its field.
 
     Attributes:
-        name: The option.
-        check: Its check.
-        doc: One line about it.
         flag: The CLI's flag for it, ``--model``; *aliases* are other flags for the same.
+        check: Its check; where none is given, the one of its type.
+        name: The option.
+        doc: What the docstring of Options says about it.
         words: Makes the words of the command line of the flag and a value.
         wire: Gives a value the CLI's form, for a flag and for *key*.
         way: ``flag``; ``long``: a flag as long as it fits on a command line, else *key* in
@@ -134,11 +134,11 @@ class Setting:
 
     """
 
-    check: Check
-    doc: str
-    name: str = ""
-    default: Any = None
     flag: str | None = None
+    check: Any = None
+    name: str = ""
+    doc: str = ""
+    default: Any = None
     aliases: tuple[str, ...] = ()
     words: Callable[[str, Any], list[str]] = words_of
     wire: Callable[[Any], Any] = plain
@@ -158,10 +158,15 @@ class Setting:
 
 
 def option(
-    check: Check, doc: str, *, default: Any = None, secret: bool = False, **more: Any
+    flag: str | None = None,
+    check: Check | None = None,
+    *,
+    default: Any = None,
+    secret: bool = False,
+    **more: Any,
 ) -> Any:
     """A field of Options. The repr of Options leaves out a *secret* one."""
-    setting = Setting(check, doc, default=default, **more)
+    setting = Setting(flag, check, default=default, **more)
     return field(default=default, repr=not secret, metadata={"setting": setting})
 
 
@@ -412,13 +417,6 @@ def policy(name: str, value: Any) -> Any:
     return check_function(name, value, "policy(request)")
 
 
-def hooks(name: str, value: Any) -> Any:
-    """None, or hooks by their events."""
-    if value is not None and not isinstance(value, Mapping):
-        raise refuse(name, value, "a dict, {'PreToolUse': function}")
-    return mapping(name, value)
-
-
 def mcp_servers(name: str, value: Any) -> Any:
     """None, a path, JSON text, or configurations by the names of servers."""
     if not isinstance(value, Mapping):
@@ -441,29 +439,26 @@ def mcp_server(name: str, config: Any) -> None:
     """The configuration of one server. The CLI leaves out one that it does not understand."""
     config = mapping(name, {} if config is None else config)
     kind = config.get("type")
-    if kind == "sdk":
-        raise UsageError(
-            f"{name} is an in-process server of another library; give its functions as "
-            "tools=[...] instead",
-            option="mcp_servers",
-        )
-    if kind is None and "url" in config and "command" not in config:
-        advice = "Add 'type': 'http' or 'sse'."
-        raise UsageError(f"{name} has a url and no type. {advice}", option="mcp_servers")
     remote = ("http", "streamable-http", "sse", "ws", "sse-ide", "ws-ide", "claudeai-proxy")
-    choice("stdio", *remote)(f"{name}['type']", kind)
-    needed = "url" if kind in remote else "command"
-    if needed not in config:
-        raise UsageError(
-            f"{name} needs a {needed!r}: {{'command': 'program', 'args': [...]}}, or "
-            "{'type': 'http', 'url': 'https://...'}",
-            option="mcp_servers",
+    if kind == "sdk":
+        fault = "is an in-process server of another library; give its functions as tools=[...]"
+    elif kind is None and "url" in config and "command" not in config:
+        fault = "has a url and no type; add 'type': 'http' or 'sse'"
+    else:
+        choice("stdio", *remote)(f"{name}['type']", kind)
+        needed = "url" if kind in remote else "command"
+        if needed in config:
+            check_text(f"{name}[{needed!r}]", config[needed])
+            if config.get("args") is not None:
+                list_of(text, "['--flag']")(f"{name}['args']", config["args"])
+            for key in ("env", "headers"):
+                texts(f"{name}[{key!r}]", config.get(key))
+            return
+        fault = (
+            f"needs a {needed!r}: {{'command': 'program', 'args': [...]}}, or "
+            "{'type': 'http', 'url': 'https://...'}"
         )
-    check_text(f"{name}[{needed!r}]", config[needed])
-    if config.get("args") is not None:
-        list_of(text, "['--flag']")(f"{name}['args']", config["args"])
-    for key in ("env", "headers"):
-        texts(f"{name}[{key!r}]", config.get(key))
+    raise UsageError(f"{name} {fault}", option="mcp_servers")
 
 
 def settings(name: str, value: Any) -> Any:
@@ -500,14 +495,10 @@ def environment(name: str, value: Any) -> Any:
     """None, or values by variable; a value None removes the variable."""
     value = texts(name, value)
     for variable, content in (value or {}).items():
-        if "=" in variable or "\0" in variable:
-            raise refuse(f"each key of {name}", variable, "the name of a variable")
-        if content is not None and "\0" in content:
-            raise refuse(f"{name}[{variable!r}]", content, "a text without a NUL character")
-        for each in (variable, content or ""):
-            if not is_encodable(each):
-                wanted = "text that this system can write as bytes"
-                raise refuse(f"{name}[{variable!r}]", content, wanted)
+        both = variable + (content or "")
+        if "=" in variable or "\0" in both or not is_encodable(both):
+            wanted = "text without NUL that this system can write, by names without '='"
+            raise refuse(f"{name}[{variable!r}]", content, wanted)
     return value
 
 
@@ -534,20 +525,15 @@ def extra_args(name: str, value: Any) -> Any:
     from .options import FLAGS_WITH_AN_OPTION
 
     value = mapping(name, value)
-    for flag_name, content in (value or {}).items():
-        if not FLAG_NAME.fullmatch(flag_name):
-            raise refuse(f"each key of {name}", flag_name, "a flag's name without its dashes")
-        instead = FLAGS_WITH_AN_OPTION.get(flag_name)
-        if instead is not None:
-            advice = f"use the option {instead}="
-            raise UsageError(f"{name} cannot set {flag_name!r}: {advice}", option=name)
-        if flag_name in FLAGS_OF_THE_LIBRARY:
-            raise UsageError(
-                f"{name} cannot set {flag_name!r}: the library sets it itself", option=name
-            )
+    for each, content in (value or {}).items():
+        if not FLAG_NAME.fullmatch(each):
+            raise refuse(f"each key of {name}", each, "a flag's name without its dashes")
+        instead = FLAGS_WITH_AN_OPTION.get(each)
+        if instead is not None or each in FLAGS_OF_THE_LIBRARY:
+            why = f"use the option {instead}=" if instead else "the library sets it itself"
+            raise UsageError(f"{name} cannot set {each!r}: {why}", option=name)
         if isinstance(content, bool) or not isinstance(content, (str, int, float, type(None))):
-            wanted = "a str or number, or None for a bare flag"
-            raise refuse(f"{name}[{flag_name!r}]", content, wanted)
+            raise refuse(f"{name}[{each!r}]", content, "a str or number, or None for a bare flag")
     return value
 
 
@@ -567,5 +553,22 @@ def transport(name: str, value: Any) -> Any:
     return value
 
 
-setting_sources = list_of(choice(*SETTING_SOURCES), "['user', 'project']", optional=True)
 rules = list_of(rule, "['Read', 'Bash(git *)']")
+
+# The checks of options that need no other than that of their type.
+CHECKS: dict[str, Check] = {
+    "Any": anything,
+    "bool": flag,
+    "int": count(0, optional=False),
+    "str | None": word,
+    "float | None": seconds,
+    "PathLike | None": path,
+    "Mapping[str, Any] | None": mapping,
+    "Effort | None": choice(*EFFORTS),
+    "PermissionMode | None": choice(*PERMISSION_MODES),
+    "OnCrash": choice(*get_args(OnCrash), optional=False),
+    "DialectName": choice(*DIALECTS, optional=False),
+    "Sequence[SettingSource] | None": list_of(
+        choice(*SETTING_SOURCES), "['user', 'project']", optional=True
+    ),
+}

@@ -16,6 +16,7 @@ what the bridge and the command line call it. Whatever needs a list of options d
 from __future__ import annotations
 
 import dataclasses
+import re
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 
@@ -32,7 +33,7 @@ from .fields import (
     ThinkingType,
     option,
 )
-from .rules import check_combinations, check_dialect, check_option
+from .rules import check_combinations, check_option
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -76,377 +77,263 @@ class Options:
     The options of a client, given by name; ``replace()`` makes changed copies.
 
     ``None`` and an empty list mean: not set, the CLI keeps its default.
+
+    What Claude is:
+
+    * ``model``: alias (``"sonnet"``) or full name of the model.
+    * ``fallback_model``: the model to use while the first one is overloaded.
+    * ``system_prompt``: replaces the CLI's own prompt; ``""`` is no prompt at all. Also
+      ``{"type": "preset", "append": TEXT}``, ``{"type": "file", "path": PATH}``, ``{"type":
+      "custom", "prompt": TEXT}``.
+    * ``append_system_prompt``: text added to the CLI's own prompt.
+    * ``thinking``: ``"adaptive"``, ``"disabled"``, or ``{"type": "enabled", "budget_tokens":
+      8000, "display": "summarized"}`` (CLI 2.1.325).
+    * ``max_thinking_tokens``: the budget of thinking alone; 0 turns thinking off.
+    * ``effort``: how much work an answer is worth (CLI 2.1.325).
+    * ``betas``: names of API betas.
+    * ``agents``: subagents, ``{name: {"description": ..., "prompt": ..., "tools": [...],
+      ...}}``, keys in snake_case or camelCase.
+    * ``skills``: names of the skills Claude may use, or ``"all"``; 2.1.29 hides none.
+    * ``plugins``: folders of plugins.
+    * ``setting_sources``: which settings the CLI reads; ``[]`` reads none.
+    * ``settings``: settings as a dict, or the path of a settings file.
+    * ``sandbox``: the sandbox, merged into the settings.
+
+    What Claude may do:
+
+    * ``permission_mode``: the CLI's mode; 2.1.29 has neither ``"auto"`` nor ``"manual"``.
+    * ``allowed_tools``: rules for what needs no permission, ``["Read", "Bash(git *)"]``.
+    * ``disallowed_tools``: rules for what is denied.
+    * ``builtin_tools``: which of the CLI's own tools exist; ``[]``: none.
+    * ``tools``: Python functions of this program that Claude can call.
+    * ``mcp_servers``: ``{name: config}``, or the path of a configuration file.
+    * ``strict_mcp_config``: use the servers of ``mcp_servers`` and no others.
+    * ``permissions``: a policy, asked before ``on_permission`` handlers.
+    * ``permission_timeout``: seconds until an unanswered request is denied.
+    * ``hooks``: ``{event: [matcher, ...]}``, as ``on_hook`` adds them.
+    * ``add_dirs``: further folders Claude may work in.
+
+    How much it may take:
+
+    * ``max_turns``: steps per question.
+    * ``max_budget_usd``: the CLI stops when it has spent so much.
+    * ``budget_usd``: this client sends no further question once so much is spent.
+    * ``task_budget``: tokens for a task, which the model is informed of (CLI 2.1.325).
+
+    Which conversation:
+
+    * ``resume``: the id of the conversation to go on with.
+    * ``continue_conversation``: go on with the last conversation in ``cwd``.
+    * ``fork_session``: go on in a copy.
+    * ``session_id``: the id of the new conversation, a UUID.
+    * ``resume_at``: go on from this message.
+    * ``resume_drops_turn``: leave out the turn of this user message (CLI 2.1.325).
+    * ``title``: what the conversation is called in lists (CLI 2.1.325).
+
+    What is reported:
+
+    * ``include_partial_messages``: text while it is written; on by default.
+    * ``include_hook_events``: messages about hooks of the CLI's settings (CLI 2.1.325).
+    * ``forward_subagent_text``: text of subagents too (CLI 2.1.325).
+    * ``enable_file_checkpointing``: makes ``rewind_files()`` work.
+    * ``returns``: the type, or JSON Schema, of every answer's ``.data``.
+    * ``returns_retries``: how often to ask again for an answer of another form.
+    * ``verbatim``: prompts reach the model as they are: no ``@path`` is read, and no ``/`` at
+      the beginning makes a command.
+
+    How the CLI runs:
+
+    * ``cwd``: the folder Claude works in.
+    * ``env``: variables added to the inherited ones; ``None`` removes one.
+    * ``client_app``: the name of the application, ``"my-app/1.2"``, for the service's
+      statistics (CLI 2.1.325).
+    * ``cli``: path or name of the executable, or an argv list that starts it.
+    * ``user``: the account of this machine that the CLI runs as; only root may choose another
+      one.
+    * ``extra_args``: ``{"flag-name": value}``, ``None`` for a flag without a value.
+    * ``start_timeout``: seconds until the CLI must have answered the greeting.
+    * ``control_timeout``: seconds for every later request (``None``: no limit).
+    * ``on_crash``: ``"resume"`` starts a CLI that died again at the next question, ``"raise"``
+      does not.
+    * ``retries``: how often a question is asked again after an overload, a used-up limit or a
+      crash.
+    * ``retry_effects``: ask again also when the failed attempt had already used tools.
+
+    This client:
+
+    * ``name``: for threads and the log.
+    * ``record``: a file for both directions of the wire, without secrets.
+    * ``post``: where handlers run: ``None``, a function, ``"manual"`` or ``"caller"``.
+    * ``raise_handler_errors``: ``ask()`` raises what a handler raised.
+    * ``transport``: what to talk to instead of a process.
+    * ``dialect``: how the CLI speaks.
+
+    CLIs before the version in parentheses do not know the option.
     """
 
     # What Claude is.
-    model: str | None = option(
-        check.word,
-        'alias (``"sonnet"``) or full name of the model',
-        flag="--model",
-        scope="restart",
-        bridge="model",
-        typed="--model",
-    )
+    model: str | None = option("--model", scope="restart", bridge="model", typed="--model")
     fallback_model: str | None = option(
-        check.word,
-        "the model to use while the first one is overloaded",
-        flag="--fallback-model",
-        scope="restart",
-        bridge="fallback_model",
+        "--fallback-model", scope="restart", bridge="fallback_model"
     )
     system_prompt: str | Mapping[str, Any] | None = option(
+        "--system-prompt",
         check.system_prompt,
-        'replaces the CLI\'s own prompt; ``""`` is no prompt at all. Also ``{"type": "preset", '
-        '"append": TEXT}``, ``{"type": "file", "path": PATH}``, ``{"type": "custom", "prompt": '
-        "TEXT}``",
-        flag="--system-prompt",
         aliases=("--system-prompt-file",),
         way="long",
         bridge="system_prompt",
     )
     append_system_prompt: str | None = option(
+        "--append-system-prompt",
         check.text,
-        "text added to the CLI's own prompt",
-        flag="--append-system-prompt",
         aliases=("--append-system-prompt-file",),
         way="long",
         key="appendSystemPrompt",
     )
     thinking: ThinkingType | Mapping[str, Any] | None = option(
+        "--thinking",
         check.thinking,
-        '``"adaptive"``, ``"disabled"``, or ``{"type": "enabled", "budget_tokens": 8000, '
-        '"display": "summarized"}``',
-        flag="--thinking",
         aliases=("--thinking-display",),
         words=check.thinking_words,
         since=NEWEST,
     )
     max_thinking_tokens: int | None = option(
-        check.count(0),
-        "the budget of thinking alone; 0 turns thinking off",
-        flag="--max-thinking-tokens",
-        bridge="max_thinking_tokens",
+        "--max-thinking-tokens", check.count(0), bridge="max_thinking_tokens"
     )
-    effort: Effort | None = option(
-        check.choice(*check.EFFORTS),
-        "how much work an answer is worth",
-        flag="--effort",
-        since=NEWEST,
-    )
+    effort: Effort | None = option("--effort", since=NEWEST)
     betas: Sequence[str] = option(
+        "--betas",
         check.list_of(check.word, "['context-1m-2025-08-07']"),
-        "names of API betas",
         default=(),
-        flag="--betas",
         bridge="betas",
     )
     agents: Mapping[str, Any] | None = option(
+        "--agents",
         check.agents,
-        'subagents, ``{name: {"description": ..., "prompt": ..., "tools": [...], ...}}``, keys '
-        "in snake_case or camelCase",
-        flag="--agents",
         way="long",
         key="agents",
         wire=check.agents_on_the_wire,
         bridge="agents",
     )
-    skills: str | Sequence[str] | None = option(
-        check.skills,
-        'names of the skills Claude may use, or ``"all"``; 2.1.29 hides none',
-        key="skills",
-    )
+    skills: str | Sequence[str] | None = option(check=check.skills, key="skills")
     plugins: Sequence[PathLike | Mapping[str, Any]] = option(
+        "--plugin-dir",
         check.list_of(check.plugin, "['path/of/plugin']"),
-        "folders of plugins",
         default=(),
-        flag="--plugin-dir",
         words=check.each_word,
         trust=True,
     )
     setting_sources: Sequence[SettingSource] | None = option(
-        check.setting_sources,
-        "which settings the CLI reads; ``[]`` reads none",
-        flag="--setting-sources",
-        bridge="setting_sources",
+        "--setting-sources", bridge="setting_sources"
     )
     settings: PathLike | Mapping[str, Any] | None = option(
-        check.settings,
-        "settings as a dict, or the path of a settings file",
-        secret=True,
-        flag="--settings",
-        way="private",
-        trust=True,
+        "--settings", check.settings, secret=True, way="private", trust=True
     )
-    sandbox: Mapping[str, Any] | None = option(
-        check.mapping, "the sandbox, merged into the settings", bridge="sandbox"
-    )
+    sandbox: Mapping[str, Any] | None = option(bridge="sandbox")
 
     # What Claude may do.
     permission_mode: PermissionMode | None = option(
-        check.choice(*check.PERMISSION_MODES),
-        'the CLI\'s mode; 2.1.29 has neither ``"auto"`` nor ``"manual"``',
-        flag="--permission-mode",
-        scope="restart",
-        bridge="permission_mode",
+        "--permission-mode", scope="restart", bridge="permission_mode"
     )
     allowed_tools: Sequence[str] = option(
+        "--allowedTools",
         check.rules,
-        'rules for what needs no permission, ``["Read", "Bash(git *)"]``',
         default=(),
-        flag="--allowedTools",
         aliases=("--allowed-tools",),
         scope="restart",
         bridge="allowed_tools",
     )
     disallowed_tools: Sequence[str] = option(
+        "--disallowedTools",
         check.rules,
-        "rules for what is denied",
         default=(),
-        flag="--disallowedTools",
         aliases=("--disallowed-tools",),
         bridge="disallowed_tools",
     )
-    builtin_tools: str | Sequence[str] | None = option(
-        check.builtin_tools, "which of the CLI's own tools exist; ``[]``: none", flag="--tools"
-    )
+    builtin_tools: str | Sequence[str] | None = option("--tools", check.builtin_tools)
     tools: Sequence[Callable[..., Any]] = option(
-        check.list_of(check.tool_function, "[my_function]"),
-        "Python functions of this program that Claude can call",
+        check=check.list_of(check.tool_function, "[my_function]"),
         default=(),
         key="sdkMcpServers",
         kept="client",
     )
     mcp_servers: PathLike | Mapping[str, Any] | None = option(
-        check.mcp_servers,
-        "``{name: config}``, or the path of a configuration file",
-        secret=True,
-        flag="--mcp-config",
-        way="private",
-        bridge="mcp_servers",
+        "--mcp-config", check.mcp_servers, secret=True, way="private", bridge="mcp_servers"
     )
-    strict_mcp_config: bool = option(
-        check.flag,
-        "use the servers of ``mcp_servers`` and no others",
-        default=False,
-        flag="--strict-mcp-config",
-    )
-    permissions: Callable[..., Any] | None = option(
-        check.policy, "a policy, asked before ``on_permission`` handlers", kept="program"
-    )
-    permission_timeout: float | None = option(
-        check.seconds, "seconds until an unanswered request is denied", kept="program"
-    )
-    hooks: Mapping[str, Any] | None = option(
-        check.hooks,
-        "``{event: [matcher, ...]}``, as ``on_hook`` adds them",
-        key="hooks",
-        kept="client",
-        bridge="hooks",
-    )
+    strict_mcp_config: bool = option("--strict-mcp-config", default=False)
+    permissions: Callable[..., Any] | None = option(check=check.policy, kept="program")
+    permission_timeout: float | None = option(kept="program")
+    hooks: Mapping[str, Any] | None = option(key="hooks", kept="client", bridge="hooks")
     add_dirs: Sequence[PathLike] = option(
+        "--add-dir",
         check.list_of(check.path, "['../other']"),
-        "further folders Claude may work in",
         default=(),
-        flag="--add-dir",
         words=check.each_word,
         bridge="additional_directories",
     )
 
     # How much it may take.
-    max_turns: int | None = option(
-        check.count(1), "steps per question", flag="--max-turns", bridge="max_turns"
-    )
+    max_turns: int | None = option("--max-turns", check.count(1), bridge="max_turns")
     max_budget_usd: float | None = option(
-        check.amount,
-        "the CLI stops when it has spent so much",
-        flag="--max-budget-usd",
-        scope="restart",
-        bridge="max_budget_usd",
+        "--max-budget-usd", check.amount, scope="restart", bridge="max_budget_usd"
     )
-    budget_usd: float | None = option(
-        check.amount, "this client sends no further question once so much is spent", kept="client"
-    )
+    budget_usd: float | None = option(check=check.amount, kept="client")
     task_budget: int | Mapping[str, Any] | None = option(
-        check.task_budget,
-        "tokens for a task, which the model is informed of",
-        flag="--task-budget",
-        since=NEWEST,
+        "--task-budget", check.task_budget, since=NEWEST
     )
 
     # Which conversation.
-    resume: str | None = option(
-        check.word,
-        "the id of the conversation to go on with",
-        flag="--resume",
-        scope="conversation",
-        typed="--resume ID",
-    )
+    resume: str | None = option("--resume", scope="conversation", typed="--resume ID")
     continue_conversation: bool = option(
-        check.flag,
-        "go on with the last conversation in ``cwd``",
-        default=False,
-        flag="--continue",
-        scope="conversation",
-        typed="--continue",
+        "--continue", default=False, scope="conversation", typed="--continue"
     )
-    fork_session: bool = option(
-        check.flag, "go on in a copy", default=False, flag="--fork-session", scope="conversation"
-    )
-    session_id: str | None = option(
-        check.uuid,
-        "the id of the new conversation, a UUID",
-        flag="--session-id",
-        scope="conversation",
-    )
-    resume_at: str | None = option(
-        check.word, "go on from this message", flag="--resume-session-at", scope="conversation"
-    )
+    fork_session: bool = option("--fork-session", default=False, scope="conversation")
+    session_id: str | None = option("--session-id", check.uuid, scope="conversation")
+    resume_at: str | None = option("--resume-session-at", scope="conversation")
     resume_drops_turn: str | None = option(
-        check.word,
-        "leave out the turn of this user message",
-        flag="--resume-drops-turn",
-        scope="conversation",
-        since=NEWEST,
+        "--resume-drops-turn", scope="conversation", since=NEWEST
     )
-    title: str | None = option(
-        check.word,
-        "what the conversation is called in lists",
-        key="title",
-        scope="conversation",
-        since=NEWEST,
-    )
+    title: str | None = option(key="title", scope="conversation", since=NEWEST)
 
     # What is reported.
     include_partial_messages: bool = option(
-        check.flag,
-        "text while it is written; on by default",
-        default=True,
-        flag="--include-partial-messages",
-        bridge="include_partial_messages",
+        "--include-partial-messages", default=True, bridge="include_partial_messages"
     )
-    include_hook_events: bool = option(
-        check.flag,
-        "messages about hooks of the CLI's settings",
-        default=False,
-        flag="--include-hook-events",
-        since=NEWEST,
-    )
-    forward_subagent_text: bool = option(
-        check.flag, "text of subagents too", default=False, key="forwardSubagentText", since=NEWEST
-    )
+    include_hook_events: bool = option("--include-hook-events", default=False, since=NEWEST)
+    forward_subagent_text: bool = option(default=False, key="forwardSubagentText", since=NEWEST)
     enable_file_checkpointing: bool = option(
-        check.flag,
-        "makes ``rewind_files()`` work",
         default=False,
         variable="CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING",
         bridge="enable_file_checkpointing",
     )
     returns: Any = option(
-        check.anything,
-        "the type, or JSON Schema, of every answer's ``.data``",
-        flag="--json-schema",
-        way="long",
-        key="jsonSchema",
-        scope="restart",
-        bridge="output_format",
+        "--json-schema", way="long", key="jsonSchema", scope="restart", bridge="output_format"
     )
-    returns_retries: int = option(
-        check.count(0, optional=False),
-        "how often to ask again for an answer of another form",
-        default=1,
-        kept="client",
-    )
-    verbatim: bool = option(
-        check.flag,
-        "prompts reach the model as they are: no ``@path`` is read, and no ``/`` at the "
-        "beginning makes a command",
-        default=False,
-        kept="client",
-    )
+    returns_retries: int = option(default=1, kept="client")
+    verbatim: bool = option(default=False, kept="client")
 
     # How the CLI runs.
-    cwd: PathLike | None = option(
-        check.path, "the folder Claude works in", kept="program", typed="--cwd FOLDER"
-    )
-    env: Mapping[str, str | None] | None = option(
-        check.environment,
-        "variables added to the inherited ones; ``None`` removes one",
-        secret=True,
-        trust=True,
-    )
-    client_app: str | None = option(
-        check.word,
-        'the name of the application, ``"my-app/1.2"``, for the service\'s statistics',
-        variable="CLAUDE_AGENT_SDK_CLIENT_APP",
-        since=NEWEST,
-    )
-    cli: PathLike | Sequence[str] | None = option(
-        check.cli, "path or name of the executable, or an argv list that starts it", trust=True
-    )
-    user: str | None = option(
-        check.word,
-        "the account of this machine that the CLI runs as; only root may choose another one",
-        kept="program",
-    )
+    cwd: PathLike | None = option(kept="program", typed="--cwd FOLDER")
+    env: Mapping[str, str | None] | None = option(check=check.environment, secret=True, trust=True)
+    client_app: str | None = option(variable="CLAUDE_AGENT_SDK_CLIENT_APP", since=NEWEST)
+    cli: PathLike | Sequence[str] | None = option(check=check.cli, trust=True)
+    user: str | None = option(kept="program")
     extra_args: Mapping[str, str | int | float | None] | None = option(
-        check.extra_args,
-        '``{"flag-name": value}``, ``None`` for a flag without a value',
-        trust=True,
+        check=check.extra_args, trust=True
     )
-    start_timeout: float | None = option(
-        check.seconds,
-        "seconds until the CLI must have answered the greeting",
-        default=60.0,
-        kept="client",
-    )
-    control_timeout: float | None = option(
-        check.seconds,
-        "seconds for every later request (``None``: no limit)",
-        default=60.0,
-        kept="client",
-    )
-    on_crash: OnCrash = option(
-        check.choice("resume", "raise", optional=False),
-        '``"resume"`` starts a CLI that died again at the next question, ``"raise"`` does not',
-        default="resume",
-        kept="client",
-    )
-    retries: int = option(
-        check.count(0, optional=False),
-        "how often a question is asked again after an overload, a used-up limit or a crash",
-        default=0,
-        kept="client",
-    )
-    retry_effects: bool = option(
-        check.flag,
-        "ask again also when the failed attempt had already used tools",
-        default=False,
-        kept="client",
-    )
+    start_timeout: float | None = option(default=60.0, kept="client")
+    control_timeout: float | None = option(default=60.0, kept="client")
+    on_crash: OnCrash = option(default="resume", kept="client")
+    retries: int = option(default=0, kept="client")
+    retry_effects: bool = option(default=False, kept="client")
 
     # This client.
-    name: str | None = option(check.word, "for threads and the log", kept="program")
-    record: PathLike | None = option(
-        check.path,
-        "a file for both directions of the wire, without secrets",
-        kept="program",
-        typed="--record FILE",
-    )
-    post: PostName | Callable[..., Any] | None = option(
-        check.post,
-        'where handlers run: ``None``, a function, ``"manual"`` or ``"caller"``',
-        kept="program",
-    )
-    raise_handler_errors: bool = option(
-        check.flag, "``ask()`` raises what a handler raised", default=False, kept="program"
-    )
-    transport: Any = option(check.transport, "what to talk to instead of a process", kept="program")
-    dialect: DialectName = option(
-        check.choice(*check.DIALECTS, optional=False),
-        "how the CLI speaks",
-        default="cli",
-        kept="program",
-    )
+    name: str | None = option(kept="program")
+    record: PathLike | None = option(kept="program", typed="--record FILE")
+    post: PostName | Callable[..., Any] | None = option(check=check.post, kept="program")
+    raise_handler_errors: bool = option(default=False, kept="program")
+    transport: Any = option(check=check.transport, kept="program")
+    dialect: DialectName = option(default="cli", kept="program")
 
     __signature__ = SignatureWithOptions()
 
@@ -464,15 +351,29 @@ class Options:
             object.__setattr__(self, name, value)  # the dataclass is frozen
         check_combinations(self)
         if self.dialect != "cli":
-            check_dialect(self.dialect, greeting_only(self))
+            from ..protocol.dialects import refuse_settings
+
+            refuse_settings(self.dialect, greeting_only(self))
 
     def replace(self, **changes: Unpack[OptionKeywords]) -> Options:
         """These options with some of them changed, checked again as a whole."""
         return type(self)(**{**settings_of(self), **changes})
 
 
+# What the docstring says about each; nothing where Python leaves out docstrings.
+DOCS = {
+    name: " ".join(text.split())
+    for name, text in re.findall(
+        r"\* ``(\w+)``: (.*?)\.?\n\s*(?=\*|\n)", Options.__doc__ or "", re.S
+    )
+}
 SETTINGS: Mapping[str, Setting] = {
-    field.name: dataclasses.replace(field.metadata["setting"], name=field.name)
+    field.name: dataclasses.replace(
+        (setting := field.metadata["setting"]),
+        name=field.name,
+        doc=DOCS.get(field.name, ""),
+        check=setting.check or check.CHECKS[str(field.type)],
+    )
     for field in dataclasses.fields(Options)
 }
 # Flags of the CLI that options stand for: given twice they would contradict each other, and a
@@ -519,14 +420,16 @@ def settings_of(options: Options) -> dict[str, Any]:
     return {name: getattr(options, name) for name in SETTINGS}
 
 
-def greeting_only(options: Options) -> dict[str, Any]:
-    """What is set of the options that only ``initialize`` carries, by name."""
-    values = {name: getattr(options, name) for name, each in SETTINGS.items() if each.key}
-    return {
-        name: value
-        for name, value in values.items()
-        if SETTINGS[name].flag is None and SETTINGS[name].is_set(value) and value != "all"
-    }
+def greeting_only(options: Options) -> list[str]:
+    """The names of the options that are set and that only ``initialize`` carries."""
+    return [
+        name
+        for name, value in settings_of(options).items()
+        if (setting := SETTINGS[name]).key
+        and setting.flag is None
+        and setting.is_set(value)
+        and value not in ((), {}, "all")
+    ]
 
 
 def signature_with(
@@ -552,15 +455,3 @@ def signature_with(
             name, Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
         )
     return Signature(list(parameters.values()))
-
-
-def described() -> str:
-    """The list of all options, for help()."""
-    lines = []
-    for name, setting in SETTINGS.items():
-        since = "" if setting.since == "2.1" else f" (CLI {setting.since})"
-        lines.append(f"    * ``{name}``: {setting.doc}{since}.")
-    return "\n".join(lines)
-
-
-Options.__doc__ = f"{(Options.__doc__ or '').rstrip()}\n\n{described()}\n"

@@ -194,11 +194,11 @@ def test_a_batch_may_be_collected_on_a_thread_of_its_own(no_collector, tmp_path,
 
 
 def test_close_from_on_item_stops_it():
-    """A handler that has seen enough."""
+    """A handler that has seen enough; what was read ahead still comes."""
     batch = claude_sync.map(
         (str(number) for number in range(1000)), on_item=lambda item: batch.close(), **echo()
     )
-    assert len(list(batch)) < 20
+    assert len(list(batch)) < 200
 
 
 def test_on_item_sees_each_item_first():

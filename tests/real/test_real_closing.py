@@ -63,7 +63,7 @@ def test_an_idle_client_closes_at_once(client_of):
     began = time.monotonic()
     client.close()
     client.close()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5  # then it would be ended
 
 
 @pytest.mark.everything

@@ -35,6 +35,7 @@ class SharedKeywords(TypedDict, total=False):
     settings: PathLike | Mapping[str, Any] | None
     sandbox: Mapping[str, Any] | None
     permission_mode: PermissionMode | None
+    plan_mode_instructions: str | None
     allowed_tools: Sequence[str]
     disallowed_tools: Sequence[str]
     builtin_tools: str | Sequence[str] | None

@@ -102,6 +102,8 @@ class Options:
     What Claude may do:
 
     * ``permission_mode``: the CLI's mode; 2.1.29 has neither ``"auto"`` nor ``"manual"``.
+    * ``plan_mode_instructions``: replaces what the CLI says to Claude in its plan mode
+      (CLI 2.1.325).
     * ``allowed_tools``: rules for what needs no permission, ``["Read", "Bash(git *)"]``.
     * ``disallowed_tools``: rules for what is denied.
     * ``builtin_tools``: which of the CLI's own tools exist; ``[]``: none.
@@ -235,6 +237,7 @@ class Options:
     permission_mode: PermissionMode | None = option(
         "--permission-mode", scope="restart", bridge="permission_mode"
     )
+    plan_mode_instructions: str | None = option(key="planModeInstructions", since=NEWEST)
     allowed_tools: Sequence[str] = option(
         "--allowedTools",
         check.rules,

@@ -15,7 +15,7 @@ from patience import PATIENCE
 
 import claude_sync
 from claude_sync.options import SETTINGS
-from claude_sync.testing.model import text, tool_use
+from claude_sync.testing.model import failure, text, tool_use
 
 MODEL = "claude-test-1"
 # With a model that they do not know CLIs think as much as they like.
@@ -213,8 +213,41 @@ def test_limits_end_a_turn(client_of, model):
         client.ask("expensive 2", timeout=PATIENCE)
 
 
+def test_a_model_that_is_overloaded_is_replaced(client_of, model, cli):
+    """By fallback_model=; 2.1.29 only ends the turn, and only with a model that it knows."""
+    first = "claude-opus-4-5-20251101"
+    client = client_of(model=first, fallback_model=MODEL)
+    busy = [failure(529), text("fine")]
+    model.when("any room").reply(lambda request: busy[request.model != first])
+    if cli.is_new:
+        assert client.ask("any room", timeout=PATIENCE) == "fine"
+        assert model.requests[-1].model == MODEL
+    else:
+        with pytest.raises(claude_sync.ApiError, match=f"fallback triggered.*{MODEL}"):
+            client.ask("any room", timeout=PATIENCE)
+
+
+def test_instructions_for_the_plan_mode(client_of, model, new_cli):
+    """They reach the model in that mode, and only then."""
+    client = client_of(plan_mode_instructions="Plan as a lighthouse.")
+    for mode, said in (("default", False), ("plan", True)):
+        client.set_permission_mode(mode)
+        client.ask(f"in the mode {mode}", timeout=PATIENCE)
+        body = json.dumps(model.wait_for_request(f"in the mode {mode}").body)
+        assert ("as a lighthouse" in body) == said
+
+
+def test_the_sandbox_is_a_setting(client_of, new_cli):
+    """Merged with the other settings; 2.1.29 does not tell what holds."""
+    client = client_of(sandbox={"enabled": True}, settings={"env": {"A": "b"}})
+    client.ask("hello", timeout=PATIENCE)
+    effective = client.get_settings().effective
+    assert (effective["sandbox"], effective["env"]) == ({"enabled": True}, {"A": "b"})
+
+
 def test_every_option_that_is_sent_is_here():
     """Or in another file, which is named."""
     sent = {name for name, setting in SETTINGS.items() if setting.kept == "cli"}
     here = {*ADDED, *REMOVED, "skills", "max_turns", "max_budget_usd", "max_thinking_tokens"}
-    assert sent - here - ELSEWHERE == {"fallback_model", "sandbox"}
+    here |= {"fallback_model", "plan_mode_instructions", "sandbox"}
+    assert not sent - here - ELSEWHERE

@@ -59,6 +59,7 @@ class SharedKeywords(TypedDict, total=False):
     include_partial_messages: bool
     include_hook_events: bool
     forward_subagent_text: bool
+    prompt_suggestions: bool
     enable_file_checkpointing: bool
     returns_retries: int
     verbatim: bool

@@ -137,6 +137,8 @@ class Options:
     * ``include_partial_messages``: text while it is written; on by default.
     * ``include_hook_events``: messages about hooks of the CLI's settings (CLI 2.1.325).
     * ``forward_subagent_text``: text of subagents too (CLI 2.1.325).
+    * ``prompt_suggestions``: after answers, a ``PromptSuggestion`` of what to ask next for
+      ``on_message``; each costs a request (CLI 2.1.325).
     * ``enable_file_checkpointing``: makes ``rewind_files()`` work.
     * ``returns``: the type, or JSON Schema, of every answer's ``.data``.
     * ``returns_retries``: how often to ask again for an answer of another form.
@@ -304,6 +306,7 @@ class Options:
     )
     include_hook_events: bool = option("--include-hook-events", default=False, since=NEWEST)
     forward_subagent_text: bool = option(default=False, key="forwardSubagentText", since=NEWEST)
+    prompt_suggestions: bool = option(default=False, key="promptSuggestions", since=NEWEST)
     enable_file_checkpointing: bool = option(
         default=False,
         variable="CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING",

@@ -8,6 +8,7 @@ options that take things away. An effect is there with the option and not withou
 from __future__ import annotations
 
 import json
+import queue
 import re
 
 import pytest
@@ -237,6 +238,21 @@ def test_instructions_for_the_plan_mode(client_of, model, new_cli):
         assert ("as a lighthouse" in body) == said
 
 
+def test_what_to_ask_next_is_suggested(client_of, model, new_cli):
+    """A message after the second answer, which costs a request; else there is none."""
+    suggested = queue.Queue()
+
+    def note(message):
+        if isinstance(message, claude_sync.PromptSuggestion):
+            suggested.put(message.suggestion)
+
+    model.when(re.compile("ONLY the suggestion")).reply("run the tests")
+    client = client_of(prompt_suggestions=True, on_message=note)
+    for question in ("question one", "question two"):
+        client.ask(question, timeout=PATIENCE)
+    assert suggested.get(timeout=PATIENCE) == "run the tests"
+
+
 def test_the_sandbox_is_a_setting(client_of, new_cli):
     """Merged with the other settings; 2.1.29 does not tell what holds."""
     client = client_of(sandbox={"enabled": True}, settings={"env": {"A": "b"}})
@@ -249,5 +265,5 @@ def test_every_option_that_is_sent_is_here():
     """Or in another file, which is named."""
     sent = {name for name, setting in SETTINGS.items() if setting.kept == "cli"}
     here = {*ADDED, *REMOVED, "skills", "max_turns", "max_budget_usd", "max_thinking_tokens"}
-    here |= {"fallback_model", "plan_mode_instructions", "sandbox"}
+    here |= {"fallback_model", "plan_mode_instructions", "prompt_suggestions", "sandbox"}
     assert not sent - here - ELSEWHERE

@@ -7,7 +7,7 @@ combine several with ``first_of``::
 
     policy = policies.first_of(
         policies.deny_tools("Read(.env)", "Bash(rm *)"),
-        policies.allow_tools("Read", "Edit(src/**)", "Bash(git *)"),
+        policies.allow_tools("Read", "Edit(src/**)", "Bash(git diff *)"),
         policies.ask_on_terminal,
     )
 
@@ -126,17 +126,15 @@ def allow_tools(*rules: str) -> Policy:
     """
     A policy that allows what the rules cover, and leaves the rest open.
 
-    A shell command is allowed if it consists of simple commands, each of which is covered by one
-    of the rules: with ``"Bash(git *)"`` not ``git log; rm x``, ``git log $(rm x)`` or
-    ``git log > x``, nor anything that is not completely understood. Paths are resolved before
-    they are compared.
+    A command line is allowed if every command in it is covered by one of the rules, and if all
+    shells read it alike: with ``"Bash(git diff *)"`` not ``git diff; rm x``, ``git diff $(rm x)``
+    or ``git diff > x``. Words that make a program run another one must stand in the rule itself:
+    ``"Bash(find *)"`` does not cover ``find -exec``, nor ``"Bash(git *)"`` ``git -c``.
 
-    A rule is about a command and not about what the command does: ``"Bash(git *)"`` covers all
-    arguments of git, even those that make it run another program (``git -c core.pager=...``),
-    and ``"Bash(find *)"`` covers ``find -exec``. A path in a command is not resolved:
-    ``"Bash(cat src/*)"`` covers ``cat src/../../etc/passwd``; and without a blank before the
-    wildcard, ``"Bash(git*)"`` covers ``git-evil``. The plain name of a program is what the shell
-    makes of it, with the user's own aliases and PATH.
+    A rule is about a command and not about what the command does. A path in a command is not
+    resolved: ``"Bash(cat src/*)"`` covers ``cat src/../../etc/passwd``; and without a blank before
+    the wildcard, ``"Bash(git*)"`` covers ``git-evil``. The plain name of a program is what the
+    shell makes of it, with the user's own aliases and PATH. ``SECURITY.rst`` says more.
 
     Rules never decide a question for the user (``AskUserQuestion``).
     """
@@ -153,11 +151,11 @@ def deny_tools(*rules: str) -> Policy:
     """
     A policy that denies what the rules may mean, and leaves the rest open.
 
-    A shell command is denied if any part of it could be what a rule names: inside a
-    substitution, behind ``sudo``, ``env`` or ``xargs``, in other quotes, with a variable in its
-    place; and if it cannot be understood at all. Options before a subcommand make no difference:
-    ``"Bash(git push *)"`` denies ``git -C . push``. A path is denied as it is written or as it
-    resolves.
+    A command line is denied if any part of it could be what a rule names: inside a substitution,
+    behind ``sudo``, ``env`` or ``xargs``, in other quotes, with a variable in its place, or as an
+    argument of a program that may run it; and if shells could read it in different ways. Options
+    before a subcommand make no difference: ``"Bash(git push *)"`` denies ``git -C . push``. A path
+    is denied as it is written or as it resolves.
 
     Such a rule stops what is written openly. It cannot know what a script, a makefile or
     ``python -c`` will do, and a rule about Read does not stop ``cat``. To be safe allow what is

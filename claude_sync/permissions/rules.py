@@ -5,7 +5,7 @@ Rules are written as in the CLI's own settings::
 
     Read                        every use of a tool
     Bash(git status)            one command, exactly
-    Bash(git *)                 a wildcard stands for any text, blanks included
+    Bash(git diff *)            a wildcard stands for any text, blanks included
     Bash(npm run test:*)        the command itself, or with anything behind a space
     Edit(src/**)                files, see ``file_rules``
     WebFetch(domain:docs.org)   one host; ``*.docs.org`` for those below it
@@ -35,10 +35,9 @@ from urllib.parse import unquote
 
 from ..errors import UsageError
 from ..options.fields import KNOWN_TOOLS
-from .command_patterns import Wildcards, check_simple, command_patterns
+from .commands import CommandPattern, Wildcards, covered, may_run, wildcards_of
 from .file_rules import FilePattern
-from .shell_commands import simple_commands
-from .shell_suspects import ANYTHING, possible_commands, program_name
+from .shell import PLAIN_COMMAND, RESERVED_WORDS
 
 __all__ = ["Rule", "ToolUse", "allowed_by", "parse_rules"]
 
@@ -56,6 +55,9 @@ NAME_KEYS = {
     "Task": ("subagent_type",),
     "Skill": ("skill", "command"),
 }
+
+QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
+GRAMMAR = re.compile(r"[|&;<>()`\n]")
 
 TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*", re.ASCII)
 SERVER_RULE = re.compile(r"mcp__[A-Za-z0-9_.-]+(?:__[A-Za-z0-9_.*-]+)?", re.ASCII)
@@ -194,7 +196,7 @@ class NameRule(Rule):
     def __init__(self, text: str, tool: str, pattern: str) -> None:
         super().__init__(text, tool)
         self.keys = NAME_KEYS[tool]
-        self.patterns = command_patterns(text, pattern)
+        self.patterns = wildcards_of(text, pattern)
 
     def covers(self, tool: str) -> bool:
         return tool in (("Agent", "Task") if self.tool in ("Agent", "Task") else (self.tool,))
@@ -227,14 +229,7 @@ class CommandRule(Rule):
 
     def __init__(self, text: str, tool: str, pattern: str) -> None:
         super().__init__(text, tool)
-        self.pattern = pattern
-        self.patterns = command_patterns(text, pattern)
-        unquoted = re.sub(r"['\"]", "", pattern)
-        self.suspicions = [*self.patterns, *(command_patterns(text, unquoted) if unquoted else [])]
-
-    def allows_command(self, command: str) -> bool:
-        """Whether the rule covers one simple command."""
-        return any(pattern.matches(command) for pattern in self.patterns)
+        self.pattern = CommandPattern(text, pattern)
 
     def allows(self, use: ToolUse) -> bool:
         return self.covers(use.tool) and commands_allowed([self], use.given)
@@ -243,24 +238,7 @@ class CommandRule(Rule):
         if not self.may_cover(use.tool):
             return False
         line = use.given.get("command")
-        possible = possible_commands(line) if isinstance(line, str) else None
-        if possible is None or not isinstance(line, str):
-            return True
-        texts = (line.strip(), *(simple_commands(line) or ()))
-        if any(pattern.matches(text) for pattern in self.suspicions for text in texts):
-            return True
-        for words in possible:
-            name = program_name(words[0])
-            firsts = {words[0], words[0].rpartition("/")[2], name}
-            if ANYTHING in words[0]:
-                firsts.add(ANYTHING)  # what is not known may contain the slash before a name
-            if any(
-                pattern.may_match((first, *words[1:]))
-                for pattern in self.suspicions
-                for first in firsts
-            ):
-                return True
-        return False
+        return not isinstance(line, str) or may_run(line, self.pattern)
 
 
 def commands_allowed(rules: Sequence[CommandRule], given: Dict[str, Any]) -> bool:
@@ -268,10 +246,7 @@ def commands_allowed(rules: Sequence[CommandRule], given: Dict[str, Any]) -> boo
     line = given.get("command")
     if not isinstance(line, str) or given.get("dangerouslyDisableSandbox"):
         return False  # who named a command did not agree to run it without the sandbox
-    commands = simple_commands(line)
-    return commands is not None and all(
-        any(rule.allows_command(command) for rule in rules) for command in commands
-    )
+    return covered(line, [rule.pattern for rule in rules])
 
 
 def allowed_by(rules: Sequence[Rule], use: ToolUse) -> bool:
@@ -292,7 +267,7 @@ def parse_rules(function: str, texts: Sequence[Any]) -> List[Rule]:
     for text in texts:  # in this function itself: a warning counts the calls up to the user's
         rule = parse_rule(text)
         if function == "allow_tools" and isinstance(rule, CommandRule):
-            check_simple(rule.text, rule.pattern)
+            check_simple(rule.text)
         rules.append(rule)
     return rules
 
@@ -301,7 +276,7 @@ def parse_rule(text: Any) -> Rule:
     """One rule; raises ``UsageError`` where it is wrong."""
     if not isinstance(text, str):
         raise UsageError(
-            f"a rule is a text such as 'Read' or 'Bash(git *)', not {type(text).__name__}. "
+            f"a rule is a text such as 'Read' or 'Bash(git diff *)', not {type(text).__name__}. "
             "Pass several rules as several arguments, with a star before a list of them."
         )
     stripped = text.strip()
@@ -311,7 +286,7 @@ def parse_rule(text: Any) -> Rule:
     if not TOOL_NAME.fullmatch(tool):
         raise UsageError(
             f"{text!r} is not a rule: it does not begin with the name of a tool. Write for "
-            "example 'Read', 'Bash(git *)' or 'mcp__server'; wildcards in names work only "
+            "example 'Read', 'Bash(git diff *)' or 'mcp__server'; wildcards in names work only "
             "behind 'mcp__server__', and allow_all and deny_all are for everything."
         )
     check_name(text, tool)
@@ -358,3 +333,23 @@ def check_name(text: str, tool: str) -> None:
                     f"the rule {text!r} names an unknown tool; did you mean {near!r}?",
                     stacklevel=5,  # whoever called allow_tools() or deny_tools()
                 )
+
+
+def check_simple(text: str) -> None:
+    """Refuse an allow rule that no simple command can match."""
+    pattern = text.partition("(")[2][:-1].strip()
+    plain = QUOTED.sub("", pattern)
+    first = pattern.split()[0]
+    reason = ""
+    if GRAMMAR.search(plain) and not set("'\"") & set(plain):
+        reason = "a line with |, &, ; or a redirection is taken apart first"
+    elif "*" not in first and not PLAIN_COMMAND.fullmatch(first):
+        reason = "a command with a variable or a quote before it is never allowed by a rule"
+    elif first in RESERVED_WORDS:
+        reason = f"{first!r} is grammar of the shell, and no command"
+    if reason:
+        raise UsageError(
+            f"the rule {text!r} can never allow anything: it is compared with one simple command "
+            f"at a time, and {reason}. Write a rule for each command, for example "
+            "'Bash(git log *)' and 'Bash(head)'."
+        )

@@ -1,9 +1,6 @@
-"""Command lines made at random, and a shell in which only stand-ins can run."""
+"""Command lines that run, or seem to run, what is forbidden; and more of them at random."""
 
 from __future__ import annotations
-
-import os
-import subprocess
 
 HARMLESS = ("git status", "git log -1", "ls", "npm run test", "npm run test unit", "git")
 FORBIDDEN = ("rm", "curl", "touch")
@@ -151,6 +148,60 @@ HIDDEN_ELSEWHERE = (
     *("poetry run rm x", "pipenv run rm x", "gosu me rm x", "tini -- rm x", "gnice rm x"),
     *("echo rm | xargs -I% % x", "echo rm x | parallel", "a=1\u2028#; rm x"),
 )
+# Where readers of the shells' grammar disagree: each runs rm in one shell at least.
+DISPUTED = (
+    *(">! rm -rf x", "ls; >>! rm x", ">&-rm x", "2>&-rm x", "sh -c 'ls &>o rm x'", "<<<! rm x"),
+    *(">|! rm x", "ls &!rm x", "$='rm' x", "{{ ls }} always {{ rm x }}", "ls &>o rm x"),
+    *("while {{ }} {{ rm x; break }}", "if [[ a ]] {{ rm x }}", "repeat 1 rm x", "() {{ rm x }}"),
+    *(
+        "for f (a) {{ rm x }}",
+        "for f in a; {{ rm x; }}",
+        "foreach f (a); rm x; end",
+        "f g() rm x; f",
+    ),
+    *("f() rm x; f", "noglob rm x", "- rm x", "coproc rm x", "ls &| rm x", "ls |& rm x"),
+    *("{{ rm x }}", "ls >(rm x)", "time -p rm x", "time ! rm x", "! ! rm x", "ls;\n\nrm x"),
+    *("ls `rm x`", "ls ${{a}}$(rm x)", "a=rm; ${{a}} x", "a=rm; $a x", "${{a:-rm}} x"),
+    *("ls\t;rm x", "\\rm x", "r\\m x", "'r'm x", '"rm" x', "select f in a; do rm x; done"),
+    *("case a in a) rm x;; esac", "case a in (a) rm x; esac", "function f {{ rm x; }}; f"),
+    *(
+        "linux64 rm x",
+        "setarch -R rm x",
+        "run-parts @programs@",
+        "split --filter='rm x' @programs@/git",
+    ),
+    *(
+        "awk 'BEGIN {{ system(\"rm x\") }}'",
+        "awk 'BEGIN {{ print | \"rm x\" }}'",
+        "sed '1e rm x' @programs@/git",
+    ),
+    *(
+        "find . -exec rm x \\;",
+        "find . -ok rm x \\;",
+        "sort --compress-prog=rm x",
+        "xargs rm x < /dev/null",
+    ),
+    *("alias ls='rm x'\nls", "eval 'r''m x'", "echo 'rm x' > f; sh f", "echo 'rm x' > f; . ./f"),
+    *(
+        "trap 'rm x' EXIT",
+        "exec rm x",
+        "env -S 'rm x'",
+        "printf '%d' 'a[$(rm x)]'",
+        "getln 'a[$(rm x)]'",
+    ),
+    *("x=1; export 'x[$(rm x)]=1'", "exit 'a[$(rm x)]'", "a=(1 2); shift 'a[$(rm x)]'"),
+    *(
+        "PATH=. ls; rm x",
+        "for PATH in .; do ls; rm x; done",
+        "test 'a[$(rm x)]' -eq 1",
+        "ls & rm x &",
+    ),
+    *(
+        "print -v 'a[$(rm x)]' y",
+        "mapfile -C 'rm x' -c 1 a < @programs@/git",
+        "wait -p 'a[$(rm x)]'",
+    ),
+)
 BLANKS = (" ", "  ", "\t", " \\\n ", " \\\n")
 # Ways to write a name; the shell takes all of them for the same.
 SPELLINGS = (
@@ -167,6 +218,22 @@ SPELLINGS = (
 )
 
 PIECES = (
+    *(
+        ">!",
+        ">>!",
+        ">&-",
+        "2>&-",
+        "&>o ",
+        "<<<!",
+        ">|!",
+        "&!",
+        "$=",
+        " always ",
+        "repeat 1 ",
+        "() ",
+    ),
+    *("test -v ", "printf ", "[ ", "'a[$(rm x)]'", "-eq ", "export ", "read ", "xargs ", "find . "),
+    *("-exec ", "'rm x'", "time ", "-p ", "<(", "sh -c ", "trap ", "$'r", "m x", "awk ", "sed "),
     *("git", "git ", "git status", "ls", "npm run test", "rm x", "curl y", "touch z", "rm", "r"),
     *(" ", " ", "\t", "\n", ";", "&&", "||", "|", "&", "|&", "'", '"', "\\", "\\\n", "$(", ")"),
     *("`", "(", "{ ", " }", "{", "}", "<", "<<EOF\n", "\nEOF\n", ">", "> /dev/null", "2>&1"),
@@ -217,47 +284,3 @@ def smuggled(choices):
 def soup(choices, length):
     """Pieces of shell grammar in no order."""
     return "".join(choices(PIECES) for _ in range(length))
-
-
-class ShellOfStandIns:
-    """Runs lines in a folder of their own, where only the programs below are found."""
-
-    def __init__(self, folder, shell):
-        self.shell = shell
-        self.programs = folder / "programs"
-        self.work = folder / "work"
-        self.marker = folder / "marker"
-        self.programs.mkdir()
-        self.work.mkdir()
-        for name in ("git", "ls", "npm"):
-            self.program(name, "exit 0")
-        for name in FORBIDDEN:
-            self.program(name, f"echo ran-{name} >> '{self.marker}'")
-        for name in ("env", "nohup", "sudo"):
-            self.program(name, 'exec "$@"')
-
-    def program(self, name, body):
-        """Make a program."""
-        path = self.programs / name
-        path.write_text(f"#!/bin/sh\n{body}\n")
-        path.chmod(0o755)
-
-    def traces(self, line):
-        """What a line left behind: files, and forbidden programs that ran."""
-        subprocess.run(
-            [self.shell, "-c", line],
-            cwd=self.work,
-            env={"PATH": str(self.programs)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=60,
-            check=False,
-        )
-        left = sorted(os.listdir(self.work))
-        for name in left:
-            (self.work / name).unlink()
-        if self.marker.exists():
-            left += self.marker.read_text().split()
-            self.marker.unlink()
-        return left

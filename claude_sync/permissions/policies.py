@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, overload
 
 from ..errors import UsageError
 from ..support.checks import check_path, refuse
-from .file_rules import PATH_KEYS, FilePattern, slashed
+from .paths import PATH_KEYS, FilePattern, slashed
 from .rules import ToolUse, allowed_by, parse_rules
 from .terminal import ask_on_terminal
 
@@ -82,6 +82,7 @@ def read_only(request: Any = None, *, inside: Any = None) -> Any:
     that would only read), the network, and tools of MCP servers. A question for the user stays
     open.
 
+    Alone it reads every file of the machine that the CLI asks about.
     ``read_only(inside="docs")`` makes a policy that also denies reading outside of this folder,
     ``..`` and symbolic links included.
     """
@@ -171,7 +172,7 @@ def deny_tools(*rules: str) -> Policy:
         return request.deny(
             f"Permission denied: this is, or could be, what the rule {denying.text!r} of this "
             "session forbids. Do not try to do the same in another way: go on without it. If you "
-            "meant something else, use one simple command or a plain path that shows it."
+            "meant something else, use one simple command, or a plain path from the root on."
         )
 
     return policy

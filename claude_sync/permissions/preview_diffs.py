@@ -208,12 +208,12 @@ def is_of_the_system(path: str) -> bool:
     if os.name == "nt":
         return False
     # Loaded here because few programs ever show a diff.
-    from .file_rules import touches_processes
+    from .paths import touches_processes
 
     places = (os.path.normpath(path), os.path.realpath(path))
     if any(SYSTEM_FOLDERS.match(place) for place in places):
         return True
-    return touches_processes(path, "/" if os.path.isabs(path) else os.getcwd())
+    return touches_processes(os.path.join(os.getcwd(), path))
 
 
 def link_notes(path: str, shown: str, cwd: Optional[str]) -> Tuple[str, ...]:

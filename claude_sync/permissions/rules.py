@@ -7,7 +7,7 @@ Rules are written as in the CLI's own settings::
     Bash(git status)            one command, exactly
     Bash(git diff *)            a wildcard stands for any text, blanks included
     Bash(npm run test:*)        the command itself, or with anything behind a space
-    Edit(src/**)                files, see ``file_rules``
+    Edit(src/**)                files, see ``paths``
     WebFetch(domain:docs.org)   one host; ``*.docs.org`` for those below it
     Agent(Explore)              one kind of subagent; Skill(name) likewise
     mcp__server                 every tool of a server, also ``mcp__server__*``
@@ -36,7 +36,7 @@ from urllib.parse import unquote
 from ..errors import UsageError
 from ..options.fields import KNOWN_TOOLS
 from .commands import CommandPattern, Wildcards, covered, may_run, wildcards_of
-from .file_rules import FilePattern
+from .paths import FilePattern
 from .shell import PLAIN_COMMAND, RESERVED_WORDS
 
 __all__ = ["Rule", "ToolUse", "allowed_by", "parse_rules"]
@@ -46,14 +46,20 @@ FAMILIES = {
     "Read": frozenset(("Read", "Grep", "Glob", "LS", "NotebookRead")),
     "Edit": frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit")),
 }
+# The same tool under the names that it had.
+RENAMED = (
+    frozenset(("Agent", "Task")),
+    frozenset(("KillBash", "KillShell", "TaskStop")),
+    frozenset(("AgentOutputTool", "BashOutput", "TaskOutput")),
+    frozenset(("Skill", "SlashCommand")),
+)
 FILE_TOOLS = frozenset().union(*FAMILIES.values())
 # Tools that run a command line as well. A rule that denies Bash must not be evaded through
 # them; one that allows Bash says nothing about what else they do.
 ALSO_SHELLS = frozenset(("Bash", "Monitor"))
 NAME_KEYS = {
-    "Agent": ("subagent_type",),
-    "Task": ("subagent_type",),
-    "Skill": ("skill", "command"),
+    **dict.fromkeys(("Agent", "Task"), ("subagent_type",)),
+    **dict.fromkeys(("Skill", "SlashCommand"), ("skill", "command")),
 }
 
 QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
@@ -94,7 +100,8 @@ class Rule:
 
     def covers(self, tool: str) -> bool:
         """Whether the rule is about this tool at all."""
-        return tool in FAMILIES.get(self.tool, (self.tool,))
+        names = next((names for names in RENAMED if self.tool in names), (self.tool,))
+        return tool in FAMILIES.get(self.tool, names)
 
     def may_cover(self, tool: str) -> bool:
         """Whether the rule is about this tool, or about one that can do the same."""
@@ -113,27 +120,28 @@ class ServerRule(Rule):
     """
     Tools of an MCP server: one, all, or those whose names match.
 
-    Names of servers and tools may hold the separator themselves, so that the name
-    of a tool can be read in several ways. Where that is so, nothing is allowed.
+    The CLI writes a name with an underscore for each character that a tool cannot have:
+    ``mcp__my.server`` is ``mcp__my_server``. Names of servers and tools may hold the separator
+    themselves, so that a name can be read in several ways. Where that is so, nothing is allowed.
     """
 
     def __init__(self, text: str) -> None:
-        super().__init__(text, text)
-        parts, _, last = text.rpartition("__")
+        super().__init__(text, re.sub(r"[^A-Za-z0-9_*-]", "_", text))
+        parts, _, last = self.tool.rpartition("__")
         by_name = "*" in last
-        self.prefix = (parts if by_name else text) + "__"
+        self.prefix = (parts if by_name else self.tool) + "__"
         self.name = Wildcards(last if by_name else "*")
         # One tool; else it names a server.
         self.single = not by_name and parts != "mcp"
 
     def covers(self, tool: str) -> bool:
         if self.single:
-            return tool == self.text
+            return tool == self.tool
         name = tool[len(self.prefix) :]
         return self.may_cover(tool) and "__" not in name and not name.startswith("_")
 
     def may_cover(self, tool: str) -> bool:
-        if tool == self.text:
+        if tool == self.tool:
             return True
         return tool.startswith(self.prefix) and self.name.matches(tool[len(self.prefix) :])
 
@@ -197,9 +205,6 @@ class NameRule(Rule):
         super().__init__(text, tool)
         self.keys = NAME_KEYS[tool]
         self.patterns = wildcards_of(text, pattern)
-
-    def covers(self, tool: str) -> bool:
-        return tool in (("Agent", "Task") if self.tool in ("Agent", "Task") else (self.tool,))
 
     def allows(self, use: ToolUse) -> bool:
         values = [use.given[key] for key in self.keys if key in use.given]

@@ -38,6 +38,13 @@ def answers(rule, tool, **fields):
         ("mcp__files__read", "mcp__files__read"),
         ("mcp__my_files", "mcp__my_files__read"),
         ("mcp__a__b__*", "mcp__a__b__c"),
+        ("mcp__my.files", "mcp__my_files__read"),
+        ("mcp__my.files__re.*", "mcp__my_files__re_ad"),
+        ("Task", "Agent"),
+        ("Agent", "Task"),
+        ("KillBash", "TaskStop"),
+        ("BashOutput", "TaskOutput"),
+        ("SlashCommand", "Skill"),
     ],
 )
 def test_a_rule_covers_its_tools(rule, tool):

@@ -1,44 +1,40 @@
 """
 Patterns like those of ``.gitignore`` against the paths that tools name.
 
-Where a pattern begins: ``//x`` at the root of the file system, ``~/x`` in the
-home folder, ``/x``, ``./x`` and ``a/x`` in the folder the CLI runs in, and ``x``,
-which has no slash, anywhere below that folder. ``*`` and ``?`` stay within one
-name, ``**`` spans folders, ``[a-c]`` is one character of a set.
+Where a pattern begins: ``//x`` at the root of the file system, ``~/x`` in the home folder, ``/x``,
+``./x`` and ``a/x`` in the folder the CLI was started in, and ``x``, which has no slash, anywhere
+below that folder. ``*`` and ``?`` stay within one name, ``**`` spans folders, ``[a-c]`` is one
+character of a set.
 
-Allowing is strict and denying is generous. An allowed path is resolved first,
-links and ``..`` included, and every reading of it must match, with its case. A
-denied path matches as given or resolved, in any case. What changes between the
-decision and the moment the tool opens the file is out of reach.
+Allowing is strict and denying is generous. An allowed path is absolute, is resolved first, links
+and ``..`` included, and every reading of it must match, with its case. A denied path matches as
+given or resolved, in any case. A path that is not absolute may be anywhere, because Claude can
+change the folder of the CLI: it is never allowed, and always denied; newer CLIs write the whole
+path before they ask. What changes between the decision and the moment the tool opens the file is
+out of reach.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 import unicodedata
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from ..errors import UsageError
-from .path_patterns import PathPattern
 
-__all__ = ["FilePattern"]
+__all__ = ["PATH_KEYS", "FilePattern", "slashed"]
 
 # The tools that take paths, and the key of the path each one needs.
 PATH_KEYS = {
-    "Read": "file_path",
-    "Edit": "file_path",
-    "Write": "file_path",
-    "MultiEdit": "file_path",
-    "NotebookEdit": "notebook_path",
-    "NotebookRead": "notebook_path",
-    "Grep": "path",
-    "Glob": "path",
-    "LS": "path",
+    **dict.fromkeys(("Read", "Edit", "Write", "MultiEdit"), "file_path"),
+    **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
+    **dict.fromkeys(("Grep", "Glob", "LS"), "path"),
 }
-# They look into folders, and take the current one where none is named.
+KEYS = tuple(sorted(set(PATH_KEYS.values())))
+# They look into folders.
 FOLDER_TOOLS = frozenset(("Grep", "Glob", "LS"))
-
 WILDCARDS = frozenset("*?[\\")
 
 # Longer ones no file has; to compare them would only take time.
@@ -47,6 +43,68 @@ LONGEST_NAME = 255
 MOST_LINKS = 40
 # What these lead to differs from process to process, and the CLI is another one.
 OF_PROCESSES = re.compile(r"/(?:proc|dev/(?:fd|std(?:in|out|err)))(?:/|\Z)", re.IGNORECASE)
+ANCHOR = re.compile(r"//+|~/|\./|/|")
+# Escapes, and sets of characters.
+SPECIAL = re.compile(r"\\(.)|\[([!^]?)([^\]]+)\]", re.DOTALL)
+
+
+class PathPattern:
+    """
+    Names below a folder, where ``**`` stands for any number of them.
+
+    Args:
+        names: The names of the pattern.
+        below: Whether what lies below a path that matches does so as well: "no", "too", or
+            "only" that.
+
+    """
+
+    def __init__(self, names: Sequence[str], below: str) -> None:
+        # fnmatch never goes back behind a star that has matched: the path comes from the model.
+        self.names = [
+            None if name == "**" else re.compile(fnmatch.translate(SPECIAL.sub(plainer, name)))
+            for name in names
+        ]
+        self.below = below
+
+    def matches(self, path: str) -> bool:
+        """Whether a path matches: names with a slash before each."""
+        last = len(self.names)
+        reached = self.passed({0})
+        for name in filter(None, path.split("/")):
+            following: Set[int] = set()
+            for place in reached:
+                if place >= last:
+                    if self.below != "no":
+                        following.add(last + 1)
+                    continue
+                pattern = self.names[place]
+                if pattern is None:
+                    following.add(place)
+                elif pattern.match(name):
+                    following.add(place + 1)
+            reached = self.passed(following)
+        return last + 1 in reached or (last in reached and self.below != "only")
+
+    def passed(self, places: Set[int]) -> Set[int]:
+        """The places reached as well because ``**`` may stand for no name at all."""
+        for place, pattern in enumerate(self.names):
+            if place in places and pattern is None:
+                places.add(place + 1)
+        return places
+
+    def matches_below(self, path: str, base: str) -> bool:
+        """Whether a path is in a folder, or is it, and the rest of it matches."""
+        return (path == base or path.startswith(base + "/")) and self.matches(path[len(base) :])
+
+
+def plainer(found: re.Match[str]) -> str:
+    """An escape or a set, as fnmatch writes it; raises ``ValueError`` where a set is empty."""
+    if found[1]:
+        return f"[{found[1]}]"
+    if any(range[0] > range[2] for range in re.findall(r"(?s).-.", found[3])):
+        raise ValueError
+    return f"[{'!' if found[2] else ''}{found[3]}]"
 
 
 class FilePattern:
@@ -54,97 +112,84 @@ class FilePattern:
 
     def __init__(self, text: str) -> None:
         """*text* as written; raises ``UsageError`` where it can match nothing."""
-        if not text.isprintable():
-            raise UsageError(
-                f"the file pattern {text!r} has characters that cannot be seen. "
-                "Write it with printable characters only."
-            )
-        self.text = text
-        self.anchor, rest = split_anchor(text)
+        anchor = ANCHOR.match(text)
+        self.anchor = anchor.group()[:2] if anchor else ""
+        rest = text[anchor.end() if anchor else 0 :]
+        if self.anchor == "//":
+            rest = re.sub(r"\A([A-Za-z]):", r"\1", rest)
         self.folder_only = rest.endswith("/")
-        self.names: List[str] = []
-        for name in rest.split("/"):
-            repeated = name == "**" and self.names[-1:] == ["**"]
-            if name not in ("", ".") and not repeated:
-                self.names.append(name)
-        if not self.names:
-            raise UsageError(
-                f"the file pattern {text!r} names no file. Write for example 'src/**', or '/**' "
-                "for everything in the folder."
+        self.names = [name for name in rest.split("/") if name not in ("", ".")]
+        problem = ""
+        if not text.isprintable():
+            problem = "has characters that cannot be seen. Write it with printable characters only"
+        elif not self.names:
+            problem = "names no file. Write for example 'src/**', or '/**' for all of the folder"
+        elif ".." in self.names or text.startswith("!"):
+            problem = (
+                "cannot be used: '..' and '!' have no meaning here. Write the whole path after two "
+                "slashes, for example '//home/me/project/**'"
             )
-        if ".." in self.names or text.startswith("!"):
-            raise UsageError(
-                f"the file pattern {text!r} cannot be used: '..' and '!' have no meaning here. "
-                "Write the whole path after two slashes, for example '//home/me/project/**'."
-            )
+        else:
+            try:
+                PathPattern([folded(name) for name in self.names], "no")
+            except ValueError:
+                problem = "has square brackets that make no sense. Write for example '[a-z]'"
+        if problem:
+            raise UsageError(f"the file pattern {text!r} {problem}.")
         if not self.anchor and "/" not in rest.rstrip("/") and self.names != ["**"]:
             self.names.insert(0, "**")
-        try:
-            PathPattern(self.names, "no")
-            PathPattern([folded(name) for name in self.names], "no")
-        except re.error:
-            raise UsageError(
-                f"the set in square brackets in the file pattern {text!r} makes no sense. "
-                "Write for example '[a-z]'."
-            ) from None
         # How many names at the beginning are plain.
-        self.plain = next(
-            (at for at, name in enumerate(self.names) if WILDCARDS & set(name)), len(self.names)
-        )
+        wild = (at for at, name in enumerate(self.names) if WILDCARDS & set(name))
+        self.plain = next(wild, len(self.names))
 
     def allows(self, tool: str, given: Dict[str, Any], cwd: str) -> bool:
         """Whether every file that the tool may touch with this input surely matches."""
         paths = paths_of(tool, given)
         if paths is None or not is_absolute(cwd):
             return False
-        if tool == "Glob" and not stays_below(given.get("pattern")):
-            return False
         if tool == "Glob":
+            if not stays_below(given.get("pattern")):
+                return False
             # Its plain beginning may be a link that leads elsewhere.
             paths += [os.path.join(path, plain_head(given["pattern"])) for path in paths]
-        # Who searches a folder reads everything in it.
-        whole_folders = tool not in FOLDER_TOOLS or self.covers_folders()
         try:
-            if any(is_too_long(path) or touches_processes(path, cwd) for path in paths):
+            if any(is_too_long(path) or touches_processes(path) for path in paths):
                 return False
             base, pattern = self.strict_pattern(cwd, tool)
+            # Who searches a folder reads everything in it.
+            whole_folders = tool not in FOLDER_TOOLS or self.covers_folders()
             return all(
-                matches_below(slashed(resolved), base, pattern)
+                pattern.matches_below(slashed(resolved), base)
                 and (whole_folders or os.path.isfile(resolved))
                 for path in paths
-                for resolved in resolutions(path, cwd)
+                for resolved in resolutions(path)
             )
-        except ValueError:  # a name that cannot be looked up
+        except (OSError, ValueError):  # a name that cannot be looked up
             return False
 
     def may_match(self, tool: str, given: Dict[str, Any], cwd: str) -> bool:
         """Whether some file that the tool may touch with this input matches, in any reading."""
-        key = PATH_KEYS[tool]
-        paths = [given[each] for each in set(PATH_KEYS.values()) if each in given]
-        if key not in given:
-            if tool not in FOLDER_TOOLS:
-                return True  # what it touches is not known
-            paths.append(cwd)
+        if PATH_KEYS[tool] not in given:
+            return True  # it looks into the current folder, which may be any
+        paths = [given[key] for key in KEYS if key in given]
         if tool == "Glob":
-            folder, pattern = given.get("path", ""), given.get("pattern")
-            if not isinstance(folder, str) or not isinstance(pattern, str):
+            pattern = given.get("pattern")
+            if not isinstance(pattern, str) or not isinstance(given["path"], str):
                 return True
-            paths.append(os.path.join(folder, pattern))
-        if not is_absolute(cwd):
-            return True
+            paths.append(os.path.join(given["path"], pattern))
         try:
-            return any(self.may_match_path(tool, path, cwd) for path in paths)
-        except ValueError:
+            return not is_absolute(cwd) or any(self.may_be(tool, path, cwd) for path in paths)
+        except (OSError, ValueError):
             return True
 
-    def may_match_path(self, tool: str, path: Any, cwd: str) -> bool:
+    def may_be(self, tool: str, path: Any, cwd: str) -> bool:
         """Whether one path matches in any reading of it."""
-        if not isinstance(path, str) or "\0" in path or is_too_long(path):
+        # Some CLIs trim what JavaScript takes for blanks, which nobody sees.
+        if not isinstance(path, str) or not path.isprintable() or not os.path.isabs(path):
             return True
-        # Which file it names there depends on the process that opens it.
-        if touches_processes(os.path.expanduser(path.strip()), cwd):
+        if is_too_long(path) or touches_processes(path):
             return True
-        readings = [folded(slashed(each)) for each in lenient_resolutions(path, cwd)]
+        readings = [folded(slashed(each)) for each in lenient_resolutions(path)]
         for base, names in self.bases(cwd):
             place = folded(slashed(base)).rstrip("/")
             whole = names[-1] == "**"
@@ -152,10 +197,10 @@ class FilePattern:
                 [folded(name) for name in (names[:-1] if whole else names)],
                 "only" if whole else "too",
             )
-            if any(matches_below(reading, place, pattern) for reading in readings):
+            if any(pattern.matches_below(reading, place) for reading in readings):
                 return True
             # A search in a folder also reads what lies below it.
-            if tool == "Grep" and not os.path.isfile(os.path.join(cwd, path)):
+            if tool == "Grep" and not os.path.isfile(path):
                 plain = names[: max(0, self.plain - (len(self.names) - len(names)))]
                 place = folded(slashed(os.path.join(base, *plain))).rstrip("/") + "/"
                 for reading in readings:
@@ -174,8 +219,8 @@ class FilePattern:
         """
         Whether what lies in a folder that matches is allowed as well.
 
-        So it is for a plain name. A wildcard stands for what it matches alone:
-        ``*.md`` should not open a folder that somebody calls ``x.md``.
+        So it is for a plain name. A wildcard stands for what it matches alone: ``*.md`` should
+        not open a folder that somebody calls ``x.md``.
         """
         last = self.names[-1]
         return self.folder_only or last == "**" or not WILDCARDS & set(last)
@@ -184,8 +229,8 @@ class FilePattern:
         """The folder below which resolved paths are allowed, and which of them are."""
         root, names = self.root(cwd), list(self.names)
         if self.anchor == "//":
-            # Named from the root on, so its links are meant. A link inside the project
-            # is not: it would extend the rule to wherever the link leads.
+            # Named from the root on, so its links are meant. A link inside the project is not: it
+            # would extend the rule to wherever the link leads.
             resolved = min(self.plain, len(names) - 1)
             root = os.path.join(root, *names[:resolved])
             del names[:resolved]
@@ -207,28 +252,15 @@ class FilePattern:
             yield os.path.realpath(os.path.join(root, *head)), tail
 
 
-def split_anchor(text: str) -> Tuple[str, str]:
-    """Where a pattern begins, "" for a pattern without a sign of it, and the rest."""
-    if text.startswith("//"):
-        return "//", re.sub(r"\A([A-Za-z]):", r"\1", text.lstrip("/"))
-    for anchor in ("~/", "./", "/"):
-        if text.startswith(anchor):
-            return anchor, text[len(anchor) :]
-    return "", text
-
-
 def paths_of(tool: str, given: Dict[str, Any]) -> Optional[List[str]]:
-    """The paths of a tool's input; None where one is missing or strange."""
-    paths = [given[key] for key in sorted(set(PATH_KEYS.values())) if key in given]
+    """The paths of a tool's input; None where one is missing, relative or strange."""
     if PATH_KEYS[tool] not in given:
-        if tool not in FOLDER_TOOLS:
-            return None
-        paths.append(".")
+        return None
+    paths = [given[key] for key in KEYS if key in given]
     for path in paths:
-        # Tools strip blanks and expand the tilde, or not, from version to version.
         if not isinstance(path, str) or not path.isprintable() or path != path.strip():
             return None
-        if not path or path.startswith("~"):
+        if not os.path.isabs(path):
             return None
         if os.name == "nt" and re.search(r"[. ](?:[\\/]|\Z)|:", path[2:]):
             return None  # names that Windows silently changes, and streams
@@ -239,10 +271,8 @@ def stays_below(pattern: Any) -> bool:
     """Whether a glob finds only files below the folder where it begins."""
     if not isinstance(pattern, str) or not pattern.isprintable() or pattern != pattern.strip():
         return False
-    if "\\" in pattern or "(" in pattern or ":" in pattern:
-        return False
     # Braces and sets can spell two dots and a leading slash, too.
-    if re.search(r"(?:\A|[{,])[/~]", pattern):
+    if set("\\(:") & set(pattern) or re.search(r"(?:\A|[{,])[/~]", pattern):
         return False
     return ".." not in re.sub(r"[{},\[\]!^]", "", pattern)
 
@@ -253,11 +283,6 @@ def plain_head(pattern: str) -> str:
     return found.group() if found else ""
 
 
-def matches_below(path: str, base: str, pattern: PathPattern) -> bool:
-    """Whether a path is in a folder, or is it, and the rest of it matches."""
-    return (path == base or path.startswith(base + "/")) and pattern.matches(path[len(base) :])
-
-
 def is_too_long(path: str) -> bool:
     """Whether no file can have this path."""
     return len(path) > LONGEST_PATH or any(
@@ -265,16 +290,13 @@ def is_too_long(path: str) -> bool:
     )
 
 
-def touches_processes(path: str, cwd: str) -> bool:
+def touches_processes(path: str) -> bool:
     """Whether a path, or a link on the way, leads through what belongs to a process."""
-    if os.name == "nt":
-        return False
-    joined = os.path.join(cwd, path)
-    return leads_to_processes(joined) or leads_to_processes(os.path.normpath(joined))
+    return os.name != "nt" and any(map(leads_to_processes, {path, os.path.normpath(path)}))
 
 
 def leads_to_processes(path: str) -> bool:
-    """The same for an absolute path in one of its readings."""
+    """The same for one reading of a path."""
     waiting = path.split("/")[::-1]
     reached, links = "", 0
     while waiting:
@@ -309,20 +331,19 @@ def is_absolute(path: Any) -> bool:
         return False
 
 
-def resolutions(path: str, cwd: str) -> Iterator[str]:
+def resolutions(path: str) -> Iterator[str]:
     """The files that a path may name: ``..`` behind a link is read in two ways."""
-    joined = os.path.join(cwd, path)
-    yield os.path.realpath(joined)
-    yield os.path.realpath(os.path.normpath(joined))
+    yield os.path.realpath(path)
+    yield os.path.realpath(os.path.normpath(path))
 
 
-def lenient_resolutions(path: str, cwd: str) -> Iterator[str]:
+def lenient_resolutions(path: str) -> Iterator[str]:
     """Everything that a path may name, or may be called."""
-    for spelling in {path, path.strip(), os.path.expanduser(path.strip())}:
-        joined = os.path.join(cwd, spelling)
-        yield os.path.normpath(joined)
-        yield from resolutions(spelling, cwd)
-        folder, name = os.path.split(os.path.normpath(joined))
+    for spelling in {path, path.strip()}:
+        normal = os.path.normpath(spelling)
+        yield normal
+        yield from resolutions(spelling)
+        folder, name = os.path.split(normal)
         yield os.path.join(os.path.realpath(folder), name)
 
 

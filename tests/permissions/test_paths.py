@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import each
 
-from claude_sync.permissions.file_rules import FilePattern, stays_below
+from claude_sync.permissions.paths import FilePattern, stays_below
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 pytestmark = posix
@@ -37,14 +37,36 @@ def project(tmp_path):
     return folder
 
 
+def whole(path, cwd):
+    """A path as newer CLIs write it: from the root on."""
+    is_relative = isinstance(path, str) and path and path[0] not in "/~ "
+    return f"{cwd}/{path}" if is_relative else path
+
+
 def allows(rule, path, cwd, tool="Read", key="file_path", **more):
     """Whether a pattern allows a path."""
-    return FilePattern(rule).allows(tool, {key: path, **more}, str(cwd))
+    return FilePattern(rule).allows(tool, {key: whole(path, cwd), **more}, str(cwd))
 
 
 def denies(rule, path, cwd, tool="Read", key="file_path", **more):
     """Whether a pattern may mean a path."""
-    return FilePattern(rule).may_match(tool, {key: path, **more}, str(cwd))
+    return FilePattern(rule).may_match(tool, {key: whole(path, cwd), **more}, str(cwd))
+
+
+@each("path", ["src/a.py", "a.py", "./src/a.py", "~/x", "~root/x", "../project/src/a.py", ""])
+def test_a_path_that_is_not_whole_is_never_allowed_and_always_denied(project, path):
+    """Claude can change the folder in which it is looked up."""
+    for tool, key in (("Read", "file_path"), ("Write", "file_path"), ("Grep", "path")):
+        assert not FilePattern("/**").allows(tool, {key: path}, str(project))
+        assert FilePattern("secret/**").may_match(tool, {key: path}, str(project))
+
+
+@each("sign", ["\ufeff", "\u00a0", "\u2028", "\u200b", "\u202e", "\x07", "\n"])
+def test_a_path_with_what_nobody_sees_is_never_allowed_and_always_denied(project, sign):
+    """Some CLIs trim it away."""
+    for path in (f"{sign}{project}/src/a.py", f"{project}/src/a.py{sign}", f"{project}/s{sign}/a"):
+        assert not FilePattern("//**").allows("Read", {"file_path": path}, str(project))
+        assert FilePattern("secret/**").may_match("Read", {"file_path": path}, str(project))
 
 
 @pytest.mark.parametrize(
@@ -74,8 +96,8 @@ def test_the_beginning_of_a_glob_is_followed(project):
     [
         ("*a*a*a*b", "a" * 250),
         ("*a" * 30 + "b", "a" * 250),
-        ("**/a/**/a/**/a/x", "src" + "/a" * 2000),
-        ("**/*a*a*a/" * 5 + "x", ("a" * 200 + "/") * 20),
+        ("**/a/**/a/**/a/x", "src" + "/a" * 1500),
+        ("**/*a*a*a/" * 5 + "x", ("a" * 200 + "/") * 15),
     ],
 )
 def test_no_path_takes_long_to_compare(pattern, path, project):
@@ -120,10 +142,9 @@ def test_a_path_that_no_file_has_is_not_compared(path, project):
     ],
 )
 def test_a_path_matches(project, pattern, path):
-    """Relative or absolute, existing or not, for both questions."""
-    for written in (path, str(project / path)):
-        assert allows(pattern, written, project)
-        assert denies(pattern, written, project)
+    """Existing or not, for both questions."""
+    assert allows(pattern, path, project)
+    assert denies(pattern, path, project)
 
 
 @each(
@@ -203,7 +224,7 @@ def test_other_paths_are_not_denied(project):
 def test_a_link_to_the_project_is_the_project(project, tmp_path):
     """The folder itself is resolved, too."""
     link = tmp_path / "link_to_project"
-    assert allows("src/**", "src/a.py", link)
+    assert allows("src/**", str(link / "src/a.py"), link)
     assert allows("src/**", str(project / "src/a.py"), link)
     assert denies("secret/**", str(project / "secret/key"), link)
     assert denies("secret/**", str(link / "secret/key"), project)
@@ -234,8 +255,8 @@ def test_folders_are_searched_as_a_whole(project):
         assert allows("src/**", "src/deep", project, tool, "path", **more)
         assert not allows("src/**", ".", project, tool, "path", **more)
         assert not allows("src/*", "src/deep", project, tool, "path", **more)
-        assert FilePattern("/**").allows(tool, more, str(project))
-        assert not FilePattern("src/**").allows(tool, more, str(project))
+        assert allows("/**", str(project), project, tool, "path", **more)
+        assert not FilePattern("/**").allows(tool, more, str(project))
     assert allows("src/*.py", "src/a.py", project, "Grep", "path", pattern="x")
 
 
@@ -261,7 +282,8 @@ def test_a_search_above_a_denied_folder_is_denied(project):
 def test_a_glob_that_may_leave_its_folder_is_not_allowed(project, pattern):
     """Absolute, with two dots, or with something that can spell them."""
     assert not stays_below(pattern)
-    assert not FilePattern("/**").allows("Glob", {"pattern": pattern}, str(project))
+    given = {"pattern": pattern, "path": str(project)}
+    assert not FilePattern("/**").allows("Glob", given, str(project))
 
 
 @each("pattern", ["*.py", "**/*.{ts,tsx}", "src/**/[a-c]*.py", ".*", "a.*.b"])
@@ -272,7 +294,7 @@ def test_an_ordinary_glob_stays_below_its_folder(pattern):
 
 def test_every_path_of_an_input_counts(project):
     """A second path under another key is looked at as well."""
-    fields = {"file_path": "src/a.py", "path": "secret/key"}
+    fields = {"file_path": f"{project}/src/a.py", "path": f"{project}/secret/key"}
     assert not FilePattern("src/**").allows("Read", fields, str(project))
     assert FilePattern("secret/**").may_match("Read", fields, str(project))
 
@@ -282,7 +304,7 @@ def test_a_missing_path_is_not_allowed_but_denied(project):
     for tool, fields in (("Read", {}), ("NotebookEdit", {"file_path": "src/a.py"})):
         assert not FilePattern("src/**").allows(tool, fields, str(project))
         assert FilePattern("docs/**").may_match(tool, fields, str(project))
-    fields = {"notebook_path": "src/a.ipynb"}
+    fields = {"notebook_path": f"{project}/src/a.ipynb"}
     assert FilePattern("src/**").allows("NotebookEdit", fields, str(project))
 
 

@@ -244,7 +244,7 @@ def test_a_cli_that_says_nothing(cli, pool, new_client):
     """Where the greeting was answered with nothing, there is nothing."""
     with new_client(transport=cli) as client:
         calling = pool.submit(client.account_info)
-        garbage = {"agents": {}, "output_style": 3, "available_output_styles": "x"}
+        garbage = {"agents": {}, "output_style": [], "available_output_styles": "x"}
         cli.accept(models=None, commands="none", account=[], capabilities=None, **garbage)
         assert calling.result(PATIENCE) == claude_sync.AccountInfo()
         assert (

@@ -17,8 +17,11 @@ Loaded when a CLI first mentions a subagent: most sessions have none.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, Iterable, Mapping, Optional, Set, Tuple
+from collections.abc import Iterable
+from typing import Any
 
+from .fields import Raw, mapping_of, mappings_of
+from .tasks import OVER
 from .usage import Usage, count_of
 
 __all__ = ["AgentUsage"]
@@ -26,7 +29,6 @@ __all__ = ["AgentUsage"]
 # The tool that starts a subagent; new CLIs show it under its second name.
 AGENT_TOOLS = ("Task", "Agent")
 COUNTS = ("total_tokens", "tool_uses", "duration_ms")
-OVER = ("completed", "failed", "stopped", "killed")
 # A session may go on for ever, and what is known of its agents must not.
 AGENTS_KEPT = 1000
 
@@ -55,167 +57,151 @@ class AgentUsage:
 
     """
 
-    tool_use_id: Optional[str] = None
-    agent_id: Optional[str] = None
-    agent: Optional[str] = None
-    description: Optional[str] = None
-    status: Optional[str] = None
-    model: Optional[str] = None
-    total_tokens: Optional[int] = None
-    tool_uses: Optional[int] = None
-    duration_ms: Optional[int] = None
-    usage: Optional[Usage] = None
-    parent_tool_use_id: Optional[str] = None
+    tool_use_id: str | None = None
+    agent_id: str | None = None
+    agent: str | None = None
+    description: str | None = None
+    status: str | None = None
+    model: str | None = None
+    total_tokens: int | None = None
+    tool_uses: int | None = None
+    duration_ms: int | None = None
+    usage: Usage | None = None
+    parent_tool_use_id: str | None = None
 
 
 class AgentLog:
     """The last 1,000 subagents that messages mention, in order of their first mention."""
 
-    def __init__(self, messages: Iterable[Mapping[str, Any]] = ()) -> None:
+    def __init__(self, messages: Iterable[Raw] = ()) -> None:
         # Under the id of the tool call where there is one, else of the task. Whole values
         # are replaced, so that other threads can look at any time.
-        self._agents: Dict[str, AgentUsage] = {}
-        self._names: Dict[str, str] = {}
-        self._started: Set[str] = set()
+        self._agents: dict[str, AgentUsage] = {}
+        self._names: dict[str, str] = {}
+        self._started: set[str] = set()
         for raw in messages:
             self.see(raw)
 
-    def all(self) -> Tuple[AgentUsage, ...]:
+    def all(self) -> tuple[AgentUsage, ...]:
         """Every agent that was mentioned."""
         return tuple(self._agents.values())
 
-    def started(self) -> Tuple[AgentUsage, ...]:
+    def started(self) -> tuple[AgentUsage, ...]:
         """Those whose start was among the messages."""
         return tuple(agent for name, agent in self._agents.items() if name in self._started)
 
-    def see(self, raw: Mapping[str, Any]) -> None:
+    def see(self, raw: Raw) -> None:
         """Learn from a message of any type."""
         kind = raw.get("type")
         if kind == "assistant":
-            self._assistant(raw)
+            self._see_calls(raw)
         elif kind == "user":
-            self._user(raw)
+            self._see_results(raw)
         elif kind == "system":
-            self._task(raw)
+            self._see_task(raw)
 
-    def _assistant(self, raw: Mapping[str, Any]) -> None:
+    def _see_calls(self, raw: Raw) -> None:
         for block in blocks_of(raw):
-            tool_use_id = text_of(block.get("id"))
-            if tool_use_id is None or block.get("name") not in AGENT_TOOLS:
-                continue
-            asked = block.get("input")
-            asked = asked if isinstance(asked, dict) else {}
-            self._started.add(tool_use_id)
-            self._note(
-                tool_use_id,
-                tool_use_id=tool_use_id,
-                agent=text_of(asked.get("subagent_type")),
-                description=text_of(asked.get("description")),
-                status="running",
-                parent_tool_use_id=text_of(raw.get("parent_tool_use_id")),
-            )
+            name = word_of(block.get("id"))
+            if name is not None and block.get("name") in AGENT_TOOLS:
+                call = mapping_of(block.get("input"))
+                self._started.add(name)
+                self._note(
+                    name,
+                    tool_use_id=name,
+                    agent=call.get("subagent_type"),
+                    description=call.get("description"),
+                    status="running",
+                    parent_tool_use_id=raw.get("parent_tool_use_id"),
+                )
 
-    def _user(self, raw: Mapping[str, Any]) -> None:
-        record = raw.get("tool_use_result")
+    def _see_results(self, raw: Raw) -> None:
         results = [block for block in blocks_of(raw) if block.get("type") == "tool_result"]
+        record = raw.get("tool_use_result")
         for block in results:
-            name = text_of(block.get("tool_use_id"))
-            if name not in self._agents:
+            name = word_of(block.get("tool_use_id"))
+            if name is None or name not in self._agents:
                 continue
-            assert name is not None
             if isinstance(record, dict) and len(results) == 1:
-                self._record(name, record)
+                self._see_record(name, record)
             else:
                 self._note(name, status="failed" if block.get("is_error") is True else "completed")
 
-    def _record(self, name: str, record: Mapping[str, Any]) -> None:
+    def _see_record(self, name: str, record: Raw) -> None:
         """The CLI's record of the tool call, which is over, or has left the agent running."""
-        usage = record.get("usage")
-        status = text_of(record.get("status"))
-        agent_id = text_of(record.get("agentId"))
+        agent_id, status = word_of(record.get("agentId")), record.get("status")
         if agent_id is not None:
             self._names.setdefault(agent_id, name)
         self._note(
             name,
             agent_id=agent_id,
-            agent=text_of(record.get("agentType")),
+            agent=record.get("agentType"),
             status="running" if status == "async_launched" else status,
-            model=text_of(record.get("resolvedModel")),
-            total_tokens=count_of(record.get("totalTokens")),
-            tool_uses=count_of(record.get("totalToolUseCount")),
-            duration_ms=count_of(record.get("totalDurationMs")),
-            usage=Usage() + usage if isinstance(usage, dict) else None,
+            model=record.get("resolvedModel"),
+            total_tokens=record.get("totalTokens"),
+            tool_uses=record.get("totalToolUseCount"),
+            duration_ms=record.get("totalDurationMs"),
+            usage=record.get("usage"),
         )
 
-    def _task(self, raw: Mapping[str, Any]) -> None:
-        agent_id = text_of(raw.get("task_id"))
-        subtype = text_of(raw.get("subtype")) or ""
+    def _see_task(self, raw: Raw) -> None:
+        agent_id, subtype = word_of(raw.get("task_id")), word_of(raw.get("subtype")) or ""
         if agent_id is None or not subtype.startswith("task_"):
             return
-        agent = text_of(raw.get("subagent_type"))
-        tool_use_id = text_of(raw.get("tool_use_id"))
+        tool_use_id = word_of(raw.get("tool_use_id"))
         name = self._names.get(agent_id) or (tool_use_id if tool_use_id in self._agents else None)
         if name is None:
-            if agent is None and "agent" not in str(raw.get("task_type")):
+            is_agent = raw.get("subagent_type") or "agent" in str(raw.get("task_type"))
+            if not is_agent:
                 return  # a shell, or a workflow
             name = tool_use_id or agent_id
         self._names[agent_id] = name
-        if subtype == "task_started":
+        starts, goes_on = subtype == "task_started", subtype != "task_updated"
+        if starts:
             self._started.add(name)
+        usage, patch = mapping_of(raw.get("usage")), raw.get("patch")
+        status = word_of((patch if isinstance(patch, dict) else raw).get("status"))
         self._note(
             name,
             tool_use_id=tool_use_id,
             agent_id=agent_id,
-            agent=agent,
+            agent=raw.get("subagent_type"),
             # That of a progress report is what it does just now.
-            description=text_of(raw.get("description")) if subtype == "task_started" else None,
-            status=status_of(raw, subtype),
-            **counts_of(raw.get("usage")),
+            description=raw.get("description") if starts else None,
+            status=status or ("running" if goes_on else None),
+            **{count: usage.get(count) for count in COUNTS},
         )
 
     def _note(self, name: str, **fields: Any) -> None:
-        """Keep what is new; what is None stays as it was."""
+        """Keep what is new; what is missing, or of a wrong type, stays as it was."""
         if name not in self._agents and len(self._agents) >= AGENTS_KEPT:
             self._forget_oldest()
         before = self._agents.get(name) or AgentUsage()
-        news = {field: value for field, value in fields.items() if value is not None}
+        news: dict[str, Any] = {}
+        for field, value in fields.items():
+            if field == "usage":
+                value = Usage() + value if isinstance(value, dict) else None
+            else:
+                value = count_of(value) if field in COUNTS else word_of(value)
+            if value is not None:
+                news[field] = value
         if news.get("status") == "running" and before.status in OVER:
             del news["status"]  # a quick one is over before its start is reported
         self._agents[name] = dataclasses.replace(before, **news)
 
     def _forget_oldest(self) -> None:
         oldest = next(iter(self._agents))
-        agents = dict(self._agents)
-        del agents[oldest]
-        self._agents = agents  # a new one: others may be looking at the old
+        # A new one: others may be looking at the old.
+        self._agents = {name: agent for name, agent in self._agents.items() if name != oldest}
         self._started.discard(oldest)
         self._names = {agent: name for agent, name in self._names.items() if name != oldest}
 
 
-def blocks_of(raw: Mapping[str, Any]) -> Tuple[Mapping[str, Any], ...]:
+def blocks_of(raw: Raw) -> tuple[Raw, ...]:
     """The content blocks of a message."""
-    message = raw.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, list):
-        return ()
-    return tuple(block for block in content if isinstance(block, dict))
+    return mappings_of(mapping_of(raw.get("message")).get("content"))
 
 
-def status_of(raw: Mapping[str, Any], subtype: str) -> Optional[str]:
-    """What a message about a task says about its state."""
-    patch = raw.get("patch")
-    if isinstance(patch, dict):
-        return text_of(patch.get("status"))
-    return text_of(raw.get("status")) or ("running" if subtype != "task_updated" else None)
-
-
-def counts_of(usage: Any) -> Dict[str, Optional[int]]:
-    """The numbers in a message about a task."""
-    if not isinstance(usage, dict):
-        return {}
-    return {name: count_of(usage.get(name)) for name in COUNTS}
-
-
-def text_of(value: Any) -> Optional[str]:
+def word_of(value: Any) -> str | None:
     """A text with something in it, or None."""
     return value if isinstance(value, str) and value else None

@@ -8,7 +8,7 @@ turn pays for what is done here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Generic, Mapping, Optional, Tuple, cast
+from typing import TYPE_CHECKING, Any, Generic, Mapping, cast
 
 from .display import Displayed, Timed
 from .usage import Charge, ModelUsage, Usage, context_of, is_of_the_main_thread, models_of
@@ -53,21 +53,21 @@ class Answer(Timed, Displayed, str, Generic[T]):
     """
 
     data: T = cast(Any, None)
-    tool_uses: Tuple[Tuple[ToolUse, Optional[ToolResult]], ...] = ()
+    tool_uses: tuple[tuple[ToolUse, ToolResult | None], ...] = ()
     thinking: str = ""
     cost_usd: float = 0.0
     total_cost_usd: float = 0.0
-    session_id: Optional[str] = None
-    user_message_id: Optional[str] = None
+    session_id: str | None = None
+    user_message_id: str | None = None
     is_error: bool = False
     # The result as it came; those of the tries before; every other message of the turn.
-    _raw: Optional[Mapping[str, Any]] = None
-    _earlier: Tuple[Mapping[str, Any], ...] = ()
-    _before: Tuple[Message, ...] = ()
+    _raw: Mapping[str, Any] | None = None
+    _earlier: tuple[Mapping[str, Any], ...] = ()
+    _before: tuple[Message, ...] = ()
     # What the results of the turn added, one for each try.
-    _charges: Tuple[Charge, ...] = ()
+    _charges: tuple[Charge, ...] = ()
     # The result as a message, once a program has asked for it.
-    _result: Optional[Result] = None
+    _result: Result | None = None
 
     @property
     def text(self) -> str:
@@ -75,7 +75,7 @@ class Answer(Timed, Displayed, str, Generic[T]):
         return str.__str__(self)
 
     @property
-    def result(self) -> Optional[Result]:
+    def result(self) -> Result | None:
         """The CLI's message that ended the turn; None for an incomplete answer."""
         if self._result is None and self._raw is not None:
             from .base import Result
@@ -84,49 +84,54 @@ class Answer(Timed, Displayed, str, Generic[T]):
         return self._result
 
     @property
-    def messages(self) -> Tuple[Message, ...]:
+    def messages(self) -> tuple[Message, ...]:
         """Every message of the turn, complete ones only, in order; the result is the last."""
         result = self.result
         return self._before if result is None else (*self._before, result)
 
     @property
+    def _end(self) -> Result:
+        """The result; an empty one for an incomplete answer."""
+        from .base import Result
+
+        return self.result or Result()
+
+    @property
     def duration_ms(self) -> int:
         """How long the turn took, as the CLI reports it."""
-        return int(self.result.duration_ms or 0) if self.result is not None else 0
+        return self._end.duration_ms
 
     @property
     def num_turns(self) -> int:
         """How often the model was asked."""
-        return self.result.num_turns or 0 if self.result is not None else 0
+        return self._end.num_turns
 
     @property
-    def stop_reason(self) -> Optional[str]:
+    def stop_reason(self) -> str | None:
         """Why the model stopped."""
-        return self.result.stop_reason if self.result is not None else None
+        return self._end.stop_reason
 
     @property
-    def stopped_by(self) -> Optional[str]:
+    def stopped_by(self) -> str | None:
         """
         What ended the turn before Claude was done, as the CLI names it.
 
         Such as ``max_turns``, ``aborted_streaming`` or, of older CLIs, ``error_max_turns``;
         None where nothing did.
         """
-        if self.result is None:
-            return None
-        subtype = self.result.subtype if self.result.subtype.startswith("error") else None
-        reason = self.result.terminal_reason or subtype
+        subtype = self._end.subtype if self._end.subtype.startswith("error") else None
+        reason = self._end.terminal_reason or subtype
         return None if reason == "completed" else reason
 
     @property
-    def time_to_first_token_ms(self) -> Optional[float]:
+    def time_to_first_token_ms(self) -> float | None:
         """Milliseconds to the first token of the answer; None where the CLI does not report it."""
-        return self.result.ttft_ms if self.result is not None else None
+        return self._end.ttft_ms
 
     @property
-    def permission_denials(self) -> Tuple[PermissionDenial, ...]:
+    def permission_denials(self) -> tuple[PermissionDenial, ...]:
         """The tool calls that were refused."""
-        return self.result.permission_denials if self.result is not None else ()
+        return self._end.permission_denials
 
     @property
     def usage(self) -> Usage:
@@ -139,7 +144,7 @@ class Answer(Timed, Displayed, str, Generic[T]):
         return total
 
     @property
-    def model_usage(self) -> Dict[str, ModelUsage]:
+    def model_usage(self) -> dict[str, ModelUsage]:
         """
         What each model was used for in this turn, subagents and the CLI's own helpers included.
 
@@ -148,14 +153,14 @@ class Answer(Timed, Displayed, str, Generic[T]):
         return models_of(self._charges)
 
     @property
-    def agent_usage(self) -> Tuple[AgentUsage, ...]:
+    def agent_usage(self) -> tuple[AgentUsage, ...]:
         """The subagents that this turn started, as they were when it ended."""
         from .agents import AgentLog
 
         return AgentLog(message.raw for message in self._before).started()
 
     @property
-    def context_tokens(self) -> Optional[int]:
+    def context_tokens(self) -> int | None:
         """How many tokens the last request of this turn had the model read; None: not reported."""
         for message in reversed(self._before):
             raw = message.raw

@@ -1,45 +1,37 @@
 """
-What the CLI says, as frozen dataclasses.
+What the CLI says, as frozen values.
 
-Every message keeps the complete JSON object it was made of in ``raw``, so a
-field this release has no name for is still there; a type it does not know is
-an :class:`Unknown`. Nothing the CLI sends makes building a message fail:
-fields of the wrong type take the value for "nothing".
+Every message keeps the complete JSON object it was made of in ``raw``, so a field this release
+has no name for is still there; a type it does not know is an :class:`Unknown`. Nothing the CLI
+sends makes building a message fail: see ``fields``.
 
-A class registers itself under its type on the wire::
+A class registers itself under its type on the wire, or its subtype of ``system``::
 
     class KeepAlive(Message, type="keep_alive")
+    class Notification(System, subtype="notification")
 
-The subtypes of ``system`` are in ``system`` and ``tasks``, the pieces of assistant and
-user messages in ``blocks``; ``parsing`` makes a message of a JSON object.
+The subtypes of ``system`` are in ``system`` and ``tasks``, the pieces of assistant and user
+messages in ``blocks``; ``parsing`` makes a message of a JSON object.
 """
-
-# at() and raw_field() return dataclasses.field(), which is no call at class level.
-# ruff: noqa: RUF009
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Dict, Type
 
 from ..support.text import camel_case
 from .blocks import Block, Carrier, ToolResult, ToolUse, blocks_of, join_texts
 from .fields import (
     Raw,
+    Wire,
     at,
     build,
-    flag_of,
     mapping_of,
     mappings_of,
     objects,
     optional_flag_of,
-    optional_number_of,
     optional_text_of,
     problem_of,
-    raw_field,
     text_of,
-    texts_of,
 )
 
 __all__ = [
@@ -66,29 +58,21 @@ __all__ = [
 
 #: The class of each type of message, and of each subtype of ``system``.
 TYPES: Dict[str, Type[Message]] = {}
-SUBTYPES: Dict[str, Type[System]] = {}
+SUBTYPES: Dict[str, Type[Message]] = {}
 
 
-class Message:
+class Message(Wire):
     """The base of everything the CLI says: the JSON object, and whose it is."""
 
-    raw: Raw
-
-    def __init_subclass__(cls, type: str = "") -> None:
-        """Register the class under its types."""
+    def __init_subclass__(cls, type: str = "", subtype: str = "") -> None:
         super().__init_subclass__()
-        for each in type.split():
-            TYPES[each] = cls
+        TYPES.update(dict.fromkeys(type.split(), cls))
+        SUBTYPES.update(dict.fromkeys(subtype.split(), cls))
 
     @classmethod
     def read(cls, raw: Raw) -> Message:
         """A message of this class, made of *raw*."""
         return build(cls, raw)
-
-    @property
-    def type(self) -> str:
-        """The type of message, as the wire names it."""
-        return text_of(self.raw.get("type"))
 
     @property
     def uuid(self) -> str | None:
@@ -109,20 +93,17 @@ class Message:
 class Open(Message):
     """A message whose other fields are attributes too, under their names on the wire."""
 
-    def _objects(self) -> Iterator[Raw]:
-        """Where the fields are."""
-        yield self.__dict__.get("raw", {})
-
     def __getattr__(self, name: str) -> Any:
-        """The field *name*, also where the wire spells it in camelCase."""
+        """The field *name*, of the payload or beside it, also where the wire has camelCase."""
+        raw = vars(self).get("raw", {})  # a copy that is being made has none yet
         if not name.startswith("_"):
-            for fields in self._objects():
+            for fields in (mapping_of(raw.get("payload")), raw):
                 for key in (name, camel_case(name)):
                     if key in fields:
                         return fields[key]
         raise AttributeError(
-            f"this {self.__dict__.get('raw', {}).get('type')!r} message has no {name!r}. Look "
-            "at its .raw for what the CLI sent."
+            f"this {raw.get('type')!r} message has no {name!r}. Look at its .raw for what the CLI "
+            "sent."
         )
 
 
@@ -137,12 +118,12 @@ def content_of(raw: Raw) -> Any:
     return raw.get("content") if message is None else message
 
 
-def agent_of(raw: Raw) -> str | None:
-    """The subagent a message comes from: its kind, or else its id."""
-    return optional_text_of(raw.get("subagent_type")) or optional_text_of(raw.get("agent_id"))
+def carrier_of(raw: Raw, record: Any = None) -> Carrier:
+    """What the blocks of a message take over from it: the subagent, by its kind or else its id."""
+    agent = optional_text_of(raw.get("subagent_type")) or optional_text_of(raw.get("agent_id"))
+    return Carrier(optional_text_of(raw.get("parent_tool_use_id")), agent, record)
 
 
-@dataclass(frozen=True)
 class Assistant(Message, type="assistant"):
     """
     Claude speaks or calls tools.
@@ -167,17 +148,16 @@ class Assistant(Message, type="assistant"):
     content: tuple[Block, ...] = ()
     stop_reason: str | None = at(within="message")
     usage: Raw | None = at(within="message")
-    error: str | None = at(convert=problem_of)
+    error: str | None = None
     parent_tool_use_id: str | None = None
     agent: str | None = None
-    raw: Raw = raw_field()
 
     @classmethod
     def read(cls, raw: Raw) -> Message:
         """A message of this class, made of *raw*."""
-        agent = agent_of(raw)
-        carrier = Carrier(optional_text_of(raw.get("parent_tool_use_id")), agent)
-        return build(cls, raw, content=blocks_of(content_of(raw), carrier), agent=agent)
+        carrier = carrier_of(raw)
+        content = blocks_of(content_of(raw), carrier)
+        return build(cls, raw, content=content, agent=carrier.agent)
 
     @property
     def text(self) -> str:
@@ -190,7 +170,6 @@ class Assistant(Message, type="assistant"):
         return tuple(block for block in self.content if isinstance(block, ToolUse))
 
 
-@dataclass(frozen=True)
 class User(Message, type="user user_message"):
     """
     What Claude reads: a prompt, or the results of its tool calls.
@@ -209,26 +188,19 @@ class User(Message, type="user user_message"):
     content: tuple[Block, ...] = ()
     parent_tool_use_id: str | None = None
     agent: str | None = None
-    is_replay: bool = at("isReplay", default=False)
-    is_synthetic: bool = False
+    is_replay: bool = False
+    is_synthetic: bool = at("isSynthetic", "isMeta", default=False)
     origin: Raw | None = None
     tool_use_result: Any = None
-    raw: Raw = raw_field()
 
     @classmethod
     def read(cls, raw: Raw) -> Message:
         """A message of this class, made of *raw*."""
-        content, agent = content_of(raw), agent_of(raw)
+        content = content_of(raw)
         # The wire does not say which of several results the record belongs to.
-        record = raw.get("tool_use_result") if is_single(content) else None
-        carrier = Carrier(optional_text_of(raw.get("parent_tool_use_id")), agent, record)
-        return build(
-            cls,
-            raw,
-            content=blocks_of(content, carrier),
-            agent=agent,
-            is_synthetic=flag_of(raw.get("isSynthetic")) or flag_of(raw.get("isMeta")),
-        )
+        record = raw.get("tool_use_result") if results_in(content) <= 1 else None
+        carrier = carrier_of(raw, record)
+        return build(cls, raw, content=blocks_of(content, carrier), agent=carrier.agent)
 
     @property
     def text(self) -> str:
@@ -241,12 +213,10 @@ class User(Message, type="user user_message"):
         return tuple(block for block in self.content if isinstance(block, ToolResult))
 
 
-def is_single(content: Any) -> bool:
-    """Whether *content* holds no more than one tool result."""
-    if not isinstance(content, list) or len(content) == 1:
-        return True
-    kinds = [item.get("type") for item in content if isinstance(item, dict)]
-    return kinds.count("tool_result") <= 1
+def results_in(content: Any) -> int:
+    """How many tool results are in the content of a message."""
+    blocks = content if isinstance(content, list) else ()
+    return sum(text_of(mapping_of(each).get("type")) == "tool_result" for each in blocks)
 
 
 class PermissionDenial(Dict[str, Any]):
@@ -273,7 +243,6 @@ def denials_of(value: Any) -> tuple[PermissionDenial, ...]:
     return tuple(map(PermissionDenial, mappings_of(value)))
 
 
-@dataclass(frozen=True)
 class Result(Message, type="result"):
     """
     A turn ended.
@@ -307,14 +276,14 @@ class Result(Message, type="result"):
     subtype: str = ""
     is_error: bool = False
     result: str | None = None
-    errors: tuple[str, ...] = ()
+    errors: tuple[str, ...] = at("errors", "error", default=())
     duration_ms: int = 0
     duration_api_ms: int = 0
     num_turns: int = 0
     total_cost_usd: float | None = None
-    cost_usd: float | None = None
+    cost_usd: float | None = at("cost_usd", "total_cost_usd")
     usage: Raw = objects()
-    model_usage: Raw = objects("modelUsage")
+    model_usage: Raw = objects()
     permission_denials: tuple[PermissionDenial, ...] = at(convert=denials_of, default=())
     structured_output: Any = None
     stop_reason: str | None = None
@@ -322,26 +291,17 @@ class Result(Message, type="result"):
     api_error_status: int | None = None
     ttft_ms: float | None = None
     origin: Raw | None = None
-    user_message_uuids: tuple[str, ...] = ()
+    user_message_uuids: tuple[str, ...] = at("user_message_uuids", "user_message_uuid", default=())
     local_command: str | None = None
-    raw: Raw = raw_field()
 
     @classmethod
     def read(cls, raw: Raw, cost_usd: float | None = None) -> Result:
         """A message of this class, made of *raw*; *cost_usd* is what the client worked out."""
-        fields: Dict[str, Any] = {}
-        problem = problem_of(raw.get("error"))
-        if problem is not None and not raw.get("errors"):
-            fields["errors"] = (problem,)
-        if not raw.get("user_message_uuids"):
-            fields["user_message_uuids"] = texts_of(raw.get("user_message_uuid"))
+        fields: Dict[str, Any] = {} if cost_usd is None else {"cost_usd": cost_usd}
         if optional_flag_of(raw.get("is_error")) is None:
-            is_error = text_of(raw.get("subtype")).startswith("error")
-            fields["is_error"] = problem is not None or is_error
-        for key in ("cost_usd", "total_cost_usd"):
-            if cost_usd is None:
-                cost_usd = optional_number_of(raw.get(key))
-        return build(cls, raw, **fields, cost_usd=cost_usd)
+            failed = text_of(raw.get("subtype")).startswith("error")
+            fields["is_error"] = failed or problem_of(raw.get("error")) is not None
+        return build(cls, raw, **fields)
 
     @property
     def text(self) -> str:
@@ -354,7 +314,6 @@ class Result(Message, type="result"):
         return optional_text_of(self.origin.get("kind")) if self.origin else None
 
 
-@dataclass(frozen=True)
 class StreamEvent(Message, type="stream_event"):
     """
     A reply in the making: one event of the Messages API's stream.
@@ -364,8 +323,7 @@ class StreamEvent(Message, type="stream_event"):
 
     """
 
-    event: Raw
-    raw: Raw = raw_field()
+    event: Raw = objects()
 
     @classmethod
     def read(cls, raw: Raw) -> Message:
@@ -386,7 +344,6 @@ class StreamEvent(Message, type="stream_event"):
 # Around the conversation.
 
 
-@dataclass(frozen=True)
 class System(Open, type="system"):
     """
     A message of the CLI about itself.
@@ -396,23 +353,13 @@ class System(Open, type="system"):
     """
 
     subtype: str = ""
-    raw: Raw = raw_field()
-
-    def __init_subclass__(cls, subtype: str = "") -> None:
-        """Register the class under its subtypes."""
-        super().__init_subclass__()
-        for each in subtype.split():
-            SUBTYPES[each] = cls
 
     @classmethod
     def read(cls, raw: Raw) -> Message:
         """A message of the class for its subtype, made of *raw*."""
-        subtype = raw.get("subtype")
-        known = SUBTYPES.get(subtype) if isinstance(subtype, str) else None
-        return build(known or System, raw)
+        return build(SUBTYPES.get(text_of(raw.get("subtype")), System), raw)
 
 
-@dataclass(frozen=True)
 class RateLimit(Message, type="rate_limit_event"):
     """
     How much of the account's limit is used.
@@ -437,10 +384,8 @@ class RateLimit(Message, type="rate_limit_event"):
     overage_resets_at: float | None = at("overageResetsAt", within="rate_limit_info")
     overage_disabled_reason: str | None = at("overageDisabledReason", within="rate_limit_info")
     is_using_overage: bool | None = at("isUsingOverage", within="rate_limit_info")
-    raw: Raw = raw_field()
 
 
-@dataclass(frozen=True)
 class ToolProgress(Message, type="tool_progress"):
     """A tool is still running."""
 
@@ -451,47 +396,37 @@ class ToolProgress(Message, type="tool_progress"):
     heartbeat: bool = False
     subagent_type: str | None = None
     subagent_retry: Raw | None = None
-    raw: Raw = raw_field()
 
 
-@dataclass(frozen=True)
 class ToolUseSummary(Message, type="tool_use_summary"):
     """What a row of tool calls did, in one line."""
 
     summary: str = ""
     preceding_tool_use_ids: tuple[str, ...] = ()
-    raw: Raw = raw_field()
 
 
-@dataclass(frozen=True)
 class AuthStatus(Message, type="auth_status"):
     """How a login goes."""
 
-    is_authenticating: bool = at("isAuthenticating", default=False)
+    is_authenticating: bool = False
     output: tuple[str, ...] = ()
-    error: str | None = at(convert=problem_of)
-    raw: Raw = raw_field()
+    error: str | None = None
 
 
-@dataclass(frozen=True)
 class PromptSuggestion(Message, type="prompt_suggestion"):
     """What the user may want to ask next; comes after the result."""
 
     suggestion: str = ""
-    raw: Raw = raw_field()
 
 
-@dataclass(frozen=True)
 class ConversationReset(Message, type="conversation_reset"):
     """The conversation was given up for a new one, as ``/clear`` does."""
 
     new_conversation_id: str = ""
     trigger: str | None = None
     user_message_uuid: str | None = None
-    raw: Raw = raw_field()
 
 
-@dataclass(frozen=True)
 class CommandLifecycle(Message, type="command_lifecycle"):
     """
     How far the CLI is with a user message of ours.
@@ -504,26 +439,19 @@ class CommandLifecycle(Message, type="command_lifecycle"):
 
     command_uuid: str = ""
     state: str = ""
-    raw: Raw = raw_field()
 
 
-@dataclass(frozen=True)
 class TranscriptMirror(Message, type="transcript_mirror"):
     """A copy of what the CLI wrote to the file of the conversation."""
 
-    file_path: str = at("filePath", default="")
+    file_path: str = ""
     entries: tuple[Raw, ...] = ()
-    raw: Raw = raw_field()
 
 
-@dataclass(frozen=True)
 class KeepAlive(Message, type="keep_alive"):
     """A sign of life."""
 
-    raw: Raw = raw_field()
 
-
-@dataclass(frozen=True)
 class ErrorMessage(Message, type="error"):
     """
     Something failed outside of any turn. Today's CLIs do not send it.
@@ -534,20 +462,17 @@ class ErrorMessage(Message, type="error"):
 
     """
 
-    error: str
+    error: str = at("error", "payload", "message", default="")
     kind: str | None = None
-    raw: Raw = raw_field()
 
     @classmethod
     def read(cls, raw: Raw) -> Message:
         """A message of this class, of an error object, a text, or a payload with a code."""
         details = mapping_of(raw.get("error")) or mapping_of(raw.get("payload"))
-        text = problem_of(raw.get("error")) or problem_of(details) or problem_of(raw)
         kind = optional_text_of(details.get("type")) or optional_text_of(details.get("code"))
-        return cls(text or "", kind, raw)
+        return build(cls, raw, kind=kind)
 
 
-@dataclass(frozen=True)
 class Envelope(
     Open,
     type="session.create session.created session.send session.interrupt session.interrupted "
@@ -569,11 +494,6 @@ class Envelope(
 
     id: str | None = None
     payload: Raw = objects()
-    raw: Raw = raw_field()
-
-    def _objects(self) -> Iterator[Raw]:
-        yield self.__dict__.get("payload", {})
-        yield from super()._objects()
 
     @property
     def message(self) -> Any:
@@ -585,10 +505,8 @@ class Envelope(
         return parse(self.payload)
 
 
-@dataclass(frozen=True)
 class Unknown(Open):
     """A type of message this release does not know; its fields are attributes, and in ``raw``."""
 
     # Declared here, where the base class reads it from raw, so that repr() shows it.
     type: str = ""
-    raw: Raw = raw_field()

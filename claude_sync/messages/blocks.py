@@ -1,26 +1,21 @@
 """
 The pieces of a message: text, thinking, tool calls and their results, images.
 
-Frozen dataclasses; each keeps the JSON object it was made of in ``raw``. A kind
-this release does not know is an :class:`UnknownBlock`, never an error.
+Frozen values; each keeps the JSON object it was made of in ``raw``. A kind this release does
+not know is an :class:`UnknownBlock`, never an error.
 
-Content comes as a list of blocks, as a plain text, as one block alone, or not
-at all, and what stands in a list need not be a block. Blocks in blocks are typed down to
-a fixed depth, so that no nesting exhausts the stack; below it they are an ``UnknownBlock``.
+Content comes as a list of blocks, as a plain text, as one block alone, or not at all, and what
+stands in a list need not be a block. Blocks in blocks are typed down to a fixed depth, so that
+no nesting exhausts the stack; below it they are an ``UnknownBlock``.
 """
-
-# at() and raw_field() return dataclasses.field(), which is no call at class level.
-# ruff: noqa: RUF009
 
 from __future__ import annotations
 
-import binascii
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Type
 
-from .fields import Raw, build, flag_of, mapping_of, objects, optional_text_of, raw_field, text_of
+from .fields import Raw, Wire, at, build, flag_of, mapping_of, objects, optional_text_of, text_of
 
 if TYPE_CHECKING:
     from ..support.images import Image
@@ -62,13 +57,10 @@ class Carrier(NamedTuple):
         return self._replace(depth=self.depth + 1)
 
 
-class Block:
-    """The base of every piece of a message."""
-
-    raw: Raw
+class Block(Wire):
+    """The base of every piece of a message; a subclass registers itself under its type."""
 
     def __init_subclass__(cls, type: str = "") -> None:
-        """Register the class under its type."""
         super().__init_subclass__()
         if type:
             BLOCKS[type] = cls
@@ -78,38 +70,26 @@ class Block:
         """A block of this class, made of *raw*."""
         return build(cls, raw)
 
-    @property
-    def type(self) -> str:
-        """The kind of block, as the wire names it."""
-        return text_of(self.raw.get("type"))
 
-
-@dataclass(frozen=True)
 class TextBlock(Block, type="text"):
     """Text of a message, complete."""
 
-    text: str
-    raw: Raw = raw_field()
+    text: str = ""
 
 
-@dataclass(frozen=True)
 class ThinkingBlock(Block, type="thinking"):
     """What Claude thought; the text is empty where the model keeps it to itself."""
 
-    thinking: str
+    thinking: str = ""
     signature: str = ""
-    raw: Raw = raw_field()
 
 
-@dataclass(frozen=True)
 class RedactedThinking(Block, type="redacted_thinking"):
     """Thinking that came encrypted."""
 
-    data: str
-    raw: Raw = raw_field()
+    data: str = ""
 
 
-@dataclass(frozen=True)
 class ToolUse(Block, type="tool_use"):
     """
     Claude calls a tool.
@@ -124,12 +104,11 @@ class ToolUse(Block, type="tool_use"):
 
     """
 
-    id: str
-    name: str
+    id: str = ""
+    name: str = ""
     input: Raw = objects()
     parent_tool_use_id: str | None = None
     agent: str | None = None
-    raw: Raw = raw_field()
 
     @classmethod
     def read(cls, raw: Raw, carrier: Carrier) -> Block:
@@ -144,19 +123,16 @@ class ToolUse(Block, type="tool_use"):
         return parts[2] if len(parts) == 3 and parts[0] == "mcp" else self.name
 
 
-@dataclass(frozen=True)
 class ServerToolUse(ToolUse, type="server_tool_use"):
     """Claude calls a tool that runs at the service, such as web search."""
 
 
-@dataclass(frozen=True)
 class McpToolUse(ToolUse, type="mcp_tool_use"):
     """Claude calls a tool of an MCP server that the service itself is connected to."""
 
     server_name: str = ""
 
 
-@dataclass(frozen=True)
 class ToolResult(Block, type="tool_result"):
     """
     What a tool returned.
@@ -171,25 +147,24 @@ class ToolResult(Block, type="tool_result"):
 
     """
 
-    tool_use_id: str
+    tool_use_id: str = ""
     content: str | tuple[Block, ...] | None = None
     is_error: bool = False
     parent_tool_use_id: str | None = None
     agent: str | None = None
     tool_use_result: Any = None
-    raw: Raw = raw_field()
 
     @classmethod
     def read(cls, raw: Raw, carrier: Carrier) -> Block:
         """A block of this class, made of *raw*."""
-        value = raw.get("content")
-        is_text = value is None or isinstance(value, str)
+        content = raw.get("content")
         # Tools of the service report a failure with one object in place of the list.
-        failed = isinstance(value, dict) and text_of(value.get("type")).endswith("_error")
+        failed = isinstance(content, dict) and text_of(content.get("type")).endswith("_error")
+        is_text = content is None or isinstance(content, str)
         return build(
             cls,
             raw,
-            content=value if is_text else blocks_of(value, carrier.deeper()),
+            content=content if is_text else blocks_of(content, carrier.deeper()),
             is_error=failed or flag_of(raw.get("is_error")),
             parent_tool_use_id=carrier.parent_tool_use_id,
             agent=carrier.agent,
@@ -206,23 +181,34 @@ class ToolResult(Block, type="tool_result"):
     @property
     def images(self) -> tuple[Image, ...]:
         """The images in it, to look at, to save, or to attach to the next question."""
-        if not self.content or isinstance(self.content, str):
-            return ()
-        return tuple(block.image for block in self.content if isinstance(block, ImageBlock))
+        blocks = () if isinstance(self.content, str) else self.content or ()
+        return tuple(block.image for block in blocks if isinstance(block, ImageBlock))
 
 
-@dataclass(frozen=True)
 class ServerToolResult(ToolResult):
     """What a tool that runs at the service returned; ``type`` names the tool."""
 
 
-@dataclass(frozen=True)
 class McpToolResult(ToolResult, type="mcp_tool_result"):
     """What a tool of an MCP server that the service is connected to returned."""
 
 
-@dataclass(frozen=True)
-class ImageBlock(Block, type="image"):
+class FileBlock(Block):
+    """A file, or its address."""
+
+    media_type: str = at("media_type", "mimeType", default="")
+    data: str = dataclasses.field(default="", repr=False)
+    url: str | None = None
+
+    @property
+    def bytes(self) -> bytes | None:
+        """The file; None for an address, a text, or data that is not base64."""
+        from ..support.images import decoded
+
+        return decoded(self.data)
+
+
+class ImageBlock(FileBlock, type="image"):
     """
     An image.
 
@@ -233,21 +219,10 @@ class ImageBlock(Block, type="image"):
 
     """
 
-    media_type: str
-    data: str = dataclasses.field(default="", repr=False)
-    url: str | None = None
-    raw: Raw = raw_field()
-
     @classmethod
     def read(cls, raw: Raw, _carrier: Carrier) -> Block:
         """A block of this class, in the form of the Messages API or, from a tool, of MCP."""
-        source = mapping_of(raw.get("source"))
-        return cls(
-            text_of(source.get("media_type") or raw.get("mimeType")),
-            text_of(source.get("data") or raw.get("data")),
-            optional_text_of(source.get("url")),
-            raw,
-        )
+        return build(cls, mapping_of(raw.get("source")) or raw, raw=raw)
 
     @property
     def image(self) -> Image:
@@ -256,62 +231,39 @@ class ImageBlock(Block, type="image"):
 
         return received_image(self.media_type, self.data, self.url)
 
-    @property
-    def bytes(self) -> bytes | None:
-        """The image file; None where only an address came, or data that is not base64."""
-        return decoded(self.data)
 
-
-@dataclass(frozen=True)
-class DocumentBlock(Block, type="document"):
+class DocumentBlock(FileBlock, type="document"):
     """
     A document.
 
     Attributes:
         media_type: Such as ``application/pdf`` or ``text/plain``; empty for an address.
         data: The document in base64, or empty.
-        text: The text of a plain text document, or empty.
         url: Its address, or None.
+        text: The text of a plain text document, or empty.
         title: Its title, or None.
 
     """
 
-    media_type: str
-    data: str = dataclasses.field(default="", repr=False)
     text: str = ""
-    url: str | None = None
     title: str | None = None
-    raw: Raw = raw_field()
 
     @classmethod
     def read(cls, raw: Raw, _carrier: Carrier) -> Block:
         """A block of this class; the data of a plain text document is its text."""
         source = mapping_of(raw.get("source"))
-        data = text_of(source.get("data"))
-        is_text = source.get("type") == "text"
-        return cls(
-            text_of(source.get("media_type")),
-            "" if is_text else data,
-            data if is_text else "",
-            optional_text_of(source.get("url")),
-            optional_text_of(raw.get("title")),
-            raw,
-        )
-
-    @property
-    def bytes(self) -> bytes | None:
-        """The document file; None where text or only an address came."""
-        return decoded(self.data)
+        fields: Dict[str, Any] = {"raw": raw, "title": optional_text_of(raw.get("title"))}
+        if source.get("type") == "text":
+            fields.update(data="", text=text_of(source.get("data")))
+        return build(cls, source, **fields)
 
 
-@dataclass(frozen=True)
 class SearchResultBlock(Block, type="search_result"):
     """Something a search found, for Claude to cite."""
 
-    source: str
+    source: str = ""
     title: str = ""
     content: tuple[Block, ...] = ()
-    raw: Raw = raw_field()
 
     @classmethod
     def read(cls, raw: Raw, carrier: Carrier) -> Block:
@@ -324,13 +276,11 @@ class SearchResultBlock(Block, type="search_result"):
         return join_texts(self.content, "\n")
 
 
-@dataclass(frozen=True)
 class UnknownBlock(Block):
     """A kind of block this release does not know; everything is in ``raw``."""
 
     # Declared here, where the base class reads it from raw, so that repr() shows it.
     type: str = ""
-    raw: Raw = raw_field()
 
 
 NO_CARRIER = Carrier()
@@ -346,27 +296,17 @@ def blocks_of(content: Any, carrier: Carrier = NO_CARRIER) -> tuple[Block, ...]:
 def block_of(raw: Any, carrier: Carrier) -> Block:
     """One block, whatever stands in its place."""
     if isinstance(raw, str):
-        return TextBlock(raw, {"type": "text", "text": raw})
+        return TextBlock(raw, raw={"type": "text", "text": raw})
     if not isinstance(raw, dict):
-        return UnknownBlock("", {"value": raw})
+        return UnknownBlock(raw={"value": raw})
     kind = text_of(raw.get("type"))
     if carrier.depth <= DEEPEST:
         # Each tool of the service has its own type: web_search_tool_result, ...
-        other = ServerToolResult if kind.endswith("_tool_result") else None
-        block_class = BLOCKS.get(kind, other)
-        if block_class is not None:
-            return block_class.read(raw, carrier)
-    return UnknownBlock(kind, raw)
+        other = ServerToolResult if kind.endswith("_tool_result") else UnknownBlock
+        return BLOCKS.get(kind, other).read(raw, carrier)
+    return UnknownBlock(kind, raw=raw)
 
 
 def join_texts(blocks: Sequence[Block], separator: str) -> str:
     """The texts of the text blocks among *blocks*."""
     return separator.join(block.text for block in blocks if isinstance(block, TextBlock))
-
-
-def decoded(data: str) -> bytes | None:
-    """The bytes that *data* holds in base64; None for nothing and for anything else."""
-    try:
-        return binascii.a2b_base64(data) or None
-    except ValueError:
-        return None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Mapping, Optional, Tuple
+from collections.abc import Callable
+from typing import Any
+
+from .fields import Raw, Wire, build
 
 __all__ = ["Closed", "HandlerError", "Info", "InterruptReceipt"]
 
@@ -37,7 +40,7 @@ class Closed:
     """
 
     reason: str
-    exit_code: Optional[int] = None
+    exit_code: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,13 +55,12 @@ class InterruptReceipt:
 
     """
 
-    still_queued: Tuple[str, ...] = ()
-    cancelled: Tuple[str, ...] = ()
-    raw: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+    still_queued: tuple[str, ...] = ()
+    cancelled: tuple[str, ...] = ()
+    raw: Raw = dataclasses.field(default_factory=dict, repr=False)
 
 
-@dataclasses.dataclass(frozen=True)
-class Info:
+class Info(Wire):
     """
     What the CLI has said about itself so far; None where it says nothing.
 
@@ -72,33 +74,17 @@ class Info:
 
     """
 
-    commands: Optional[Tuple[Any, ...]] = None
-    models: Optional[Tuple[Any, ...]] = None
-    account: Optional[Mapping[str, Any]] = None
-    agents: Optional[Tuple[Any, ...]] = None
-    output_style: Optional[str] = None
-    available_output_styles: Optional[Tuple[str, ...]] = None
-    cli_version: Optional[str] = None
-    capabilities: Optional[Tuple[str, ...]] = None
-    raw: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+    commands: tuple[Raw, ...] | None = None
+    models: tuple[Raw, ...] | None = None
+    account: Raw | None = None
+    agents: tuple[Raw, ...] | None = None
+    output_style: str | None = None
+    available_output_styles: tuple[str, ...] | None = None
+    cli_version: str | None = None
+    capabilities: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, greeting: Mapping[str, Any], version: str | None, capabilities: object) -> Info:
+    def of(cls, greeting: Raw, version: str | None, capabilities: object) -> Info:
         """Read the reply to ``initialize``; the first turn may say more of the capabilities."""
-        account, style = greeting.get("account"), greeting.get("output_style")
-        return cls(
-            commands=tuple_of(greeting.get("commands")),
-            models=tuple_of(greeting.get("models")),
-            account=account if isinstance(account, dict) else None,
-            agents=tuple_of(greeting.get("agents")),
-            output_style=style if isinstance(style, str) else None,
-            available_output_styles=tuple_of(greeting.get("available_output_styles")),
-            cli_version=version,
-            capabilities=tuple_of(capabilities or greeting.get("capabilities")),
-            raw=greeting,
-        )
-
-
-def tuple_of(value: object) -> Optional[Tuple[Any, ...]]:
-    """A list of the wire as a tuple; None for anything else."""
-    return tuple(value) if isinstance(value, list) else None
+        told = {**greeting, "capabilities": capabilities or greeting.get("capabilities")}
+        return build(cls, told, raw=greeting, cli_version=version)

@@ -1,67 +1,47 @@
 """
-How the fields of a message are read from its JSON object.
+How the JSON objects of the CLI become values: declared fields, read from their keys.
 
-A field is read from the key of its own name, as the type it is declared with; where the
-wire has another name, or another place, :func:`at` says so::
+A class declares its fields; by that alone it is a frozen dataclass::
 
-    @dataclass(frozen=True)
     class AuthStatus(Message, type="auth_status"):
-        is_authenticating: bool = at("isAuthenticating", default=False)
+        is_authenticating: bool = False
         output: tuple[str, ...] = ()
 
-and :func:`build` fills it. A converter takes whatever the CLI sent, nothing at all
-included, and returns the documented type: it never raises. What was really sent stays
-in ``raw``.
-
-Names ending in ``_of`` have a value for "nothing" (empty text, zero, False);
-those with ``optional_`` return None for it.
+A field is read from the key of its own name, or of that name in camelCase, as the type it is
+declared with; where the wire has another name, or another place, :func:`at` says so. Nothing
+the CLI sends makes reading fail: a field that is missing, or of a wrong type, keeps its default.
+What was really sent stays in ``raw``.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Type, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple, TypeVar
 
-__all__ = [
-    "Raw",
-    "anything_of",
-    "at",
-    "build",
-    "flag_of",
-    "integer_of",
-    "mapping_of",
-    "mappings_of",
-    "number_of",
-    "objects",
-    "optional_flag_of",
-    "optional_integer_of",
-    "optional_mapping_of",
-    "optional_number_of",
-    "optional_text_of",
-    "optional_texts_of",
-    "problem_of",
-    "raw_field",
-    "text_of",
-    "texts_of",
-]
+from ..support.text import camel_case
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_):
+        """For type checkers: the classes below are dataclasses."""
+        return lambda base: base
+
 
 #: A JSON object of the CLI: to be read, not to be changed.
 Raw = Mapping[str, Any]
-M = TypeVar("M")
+T = TypeVar("T")
 
 # Where objects that stand in place of a text keep it: errors, agents, servers.
 TEXT_KEYS = ("message", "text", "name")
 
 
-# Converters.
+# Converters take whatever the CLI sent, and return the documented type, or "nothing" of it.
 
 
-def anything_of(value: Any) -> Any:
-    """The value as it came."""
-    return value
-
-
-def optional_text_of(value: Any) -> Optional[str]:
+def optional_text_of(value: Any) -> str | None:
     """A text; numbers become one; everything else is None."""
     if value is None or isinstance(value, str):
         return value
@@ -75,23 +55,22 @@ def optional_text_of(value: Any) -> Optional[str]:
 
 def text_of(value: Any) -> str:
     """A text, or the empty one."""
-    return value if isinstance(value, str) else optional_text_of(value) or ""
+    return optional_text_of(value) or ""
 
 
-def problem_of(value: Any) -> Optional[str]:
-    """The text of an error, given as text or as an object with a message."""
-    if isinstance(value, dict):
-        for key in TEXT_KEYS:
-            text = optional_text_of(value.get(key))
-            if text is not None:
-                return text
-        return None
-    return optional_text_of(value)
+def problem_of(value: Any) -> str | None:
+    """A text, also of an object that has one: an error with a message, an agent with a name."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, dict):
+        return optional_text_of(value)
+    texts = (optional_text_of(value.get(key)) for key in TEXT_KEYS)
+    return next((text for text in texts if text is not None), None)
 
 
-def optional_number_of(value: Any) -> Optional[float]:
+def optional_number_of(value: Any) -> float | None:
     """A float, also from a text; None if there is none in it."""
-    if value is None or isinstance(value, bool) or not isinstance(value, (int, float, str)):
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
         return float(value)
@@ -99,14 +78,9 @@ def optional_number_of(value: Any) -> Optional[float]:
         return None
 
 
-def number_of(value: Any) -> float:
-    """A float, or zero."""
-    return optional_number_of(value) or 0.0
-
-
-def optional_integer_of(value: Any) -> Optional[int]:
+def optional_integer_of(value: Any) -> int | None:
     """An int, also from a text or a float; None if there is none in it."""
-    if value is None or type(value) is int:
+    if type(value) is int:
         return value
     number = optional_number_of(value)
     try:
@@ -115,20 +89,11 @@ def optional_integer_of(value: Any) -> Optional[int]:
         return None
 
 
-def integer_of(value: Any) -> int:
-    """An int, or zero."""
-    return optional_integer_of(value) or 0
-
-
-def optional_flag_of(value: Any) -> Optional[bool]:
+def optional_flag_of(value: Any) -> bool | None:
     """A bool; None for what is neither that nor a number nor one of the words true and false."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)):  # a bool is an int
         return bool(value)
-    if isinstance(value, str):
-        return {"true": True, "false": False}.get(value.lower())
-    return None
+    return {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else None
 
 
 def flag_of(value: Any) -> bool:
@@ -136,7 +101,7 @@ def flag_of(value: Any) -> bool:
     return optional_flag_of(value) or False
 
 
-def optional_mapping_of(value: Any) -> Optional[Raw]:
+def optional_mapping_of(value: Any) -> Raw | None:
     """A JSON object, or None."""
     return value if isinstance(value, dict) else None
 
@@ -146,45 +111,36 @@ def mapping_of(value: Any) -> Raw:
     return value if isinstance(value, dict) else {}
 
 
-def mappings_of(value: Any) -> Tuple[Raw, ...]:
+def mappings_of(value: Any) -> tuple[Raw, ...]:
     """The JSON objects in a list."""
-    if not isinstance(value, list):
-        return ()
-    return tuple(item for item in value if isinstance(item, dict))
+    return tuple(each for each in value if isinstance(each, dict)) if type(value) is list else ()
 
 
-def texts_of(value: Any) -> Tuple[str, ...]:
-    """The texts in a list; of an object its message or name; a single text counts as a list."""
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, list):
-        return ()
-    if set(map(type, value)) == {str}:  # the rule; the lists of tools and commands are long
-        return tuple(value)
-    return tuple(text for text in map(problem_of, value) if text is not None)
+def texts_of(value: Any) -> tuple[str, ...]:
+    """The texts in a list; a single one counts as a list."""
+    values = value if isinstance(value, list) else [value]
+    if set(map(type, values)) == {str}:  # the rule; the lists of tools and commands are long
+        return tuple(values)
+    return tuple(text for text in map(problem_of, values) if text is not None)
 
 
-def optional_texts_of(value: Any) -> Optional[Tuple[str, ...]]:
-    """The texts in a list, or None where there is no list."""
-    return texts_of(value) if isinstance(value, list) else None
+def lists(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same converter, which returns None for what is no list."""
+    return lambda value: convert(value) if isinstance(value, list) else None
 
 
-# What a field is declared as, and how it is read.
+# What a field is declared as, or that or None, and how it is read.
 CONVERTERS: Dict[str, Callable[[Any], Any]] = {
-    "Any": anything_of,
-    "Raw": mapping_of,
-    "Raw | None": optional_mapping_of,
-    "bool": flag_of,
-    "bool | None": optional_flag_of,
-    "float": number_of,
-    "float | None": optional_number_of,
-    "int": integer_of,
-    "int | None": optional_integer_of,
-    "str": text_of,
-    "str | None": optional_text_of,
+    "Raw": optional_mapping_of,
+    "bool": optional_flag_of,
+    "float": optional_number_of,
+    "int": optional_integer_of,
+    "str": problem_of,
     "tuple[Raw, ...]": mappings_of,
+    "tuple[Raw, ...] | None": lists(mappings_of),
     "tuple[str, ...]": texts_of,
-    "tuple[str, ...] | None": optional_texts_of,
+    "tuple[str, ...] | None": lists(texts_of),
+    "Any": lambda value: value,
 }
 
 
@@ -196,63 +152,90 @@ def raw_field() -> Any:
     return dataclasses.field(default_factory=dict, repr=False, compare=False)
 
 
-def objects(key: str = "") -> Any:
-    """A field that is a JSON object, by default an empty one, read from *key*."""
-    return dataclasses.field(default_factory=dict, metadata={"at": (None, key, "")})
+def objects() -> Any:
+    """A field that is a JSON object, by default an empty one."""
+    return at(default=dict)
 
 
 def at(
-    key: str = "",
-    within: str = "",
-    default: Any = None,
-    convert: Optional[Callable[[Any], Any]] = None,
+    *keys: str, within: str = "", default: Any = None, convert: Callable[[Any], Any] | None = None
 ) -> Any:
-    """A field read from *key* (its own name by default) of the object *within*."""
-    return dataclasses.field(default=default, metadata={"at": (convert, key, within)})
+    """A field read from the first of *keys* that is there, by default its name, of *within*."""
+    kind = "default_factory" if default is dict else "default"
+    return dataclasses.field(**{kind: default}, metadata={"at": (keys, within, convert)})
 
 
-Sources = List[Tuple[str, Callable[[Any], Any], str, str]]
-Plan = Tuple[Sources, Dict[str, Any], List[str]]
+# For each class: its fields with their converters, places, keys and other keys; the defaults;
+# the fields whose default is a new dict.
+Source = Tuple[str, Callable[[Any], Any], str, str, Tuple[str, ...]]
+Plan = Tuple[List[Source], Dict[str, Any], List[str]]
 PLANS: Dict[type, Plan] = {}
 
 
-def plan_of(message_class: Type[Any]) -> Plan:
-    """Which field comes from where, the plain defaults, and the fields that hold a new dict."""
-    sources: Sources = []
-    defaults: Dict[str, Any] = {}
-    dicts: List[str] = []
-    for field in dataclasses.fields(message_class):
-        if field.name == "raw":
-            continue
-        convert, key, within = field.metadata.get("at", (None, "", ""))
-        convert = convert or CONVERTERS.get(str(field.type))
-        if convert is not None:
-            sources.append((field.name, convert, key or field.name, within))
-        if field.default is not dataclasses.MISSING:
-            defaults[field.name] = field.default
-        elif field.default_factory is not dataclasses.MISSING:
+def plan_of(kind: type) -> Plan:
+    """How a *kind* is read."""
+    sources: list[Source] = []
+    defaults: dict[str, Any] = {}
+    dicts: list[str] = []
+    for field in dataclasses.fields(kind):
+        if field.default is dataclasses.MISSING:
             dicts.append(field.name)
-        elif convert is not None:
-            defaults[field.name] = convert(None)
-    plan = PLANS[message_class] = (sources, defaults, dicts)
-    return plan
+        else:
+            defaults[field.name] = field.default
+        keys, within, convert = field.metadata.get("at", ((), "", None))
+        declared = str(field.type)
+        convert = convert or CONVERTERS.get(declared)
+        convert = convert or CONVERTERS.get(declared.removesuffix(" | None"))
+        if convert is not None and field.name != "raw":
+            key, *others = keys or dict.fromkeys((field.name, camel_case(field.name)))
+            sources.append((field.name, convert, within, key, tuple(others)))
+    return PLANS.setdefault(kind, (sources, defaults, dicts))
 
 
-def build(message_class: Type[M], raw: Raw, **fields: Any) -> M:
-    """A *message_class* with the fields its declaration finds in *raw*; *fields* go before."""
-    sources, defaults, dicts = PLANS.get(message_class) or plan_of(message_class)
-    # Filled as a whole: a frozen class sets its attributes one by one, which takes longer
-    # than all the rest, and this runs for every message.
-    message = object.__new__(message_class)
-    values = message.__dict__
+def fill(value: Any, raw: Raw) -> None:
+    """Set all fields of *value*, as *raw* has them."""
+    kind = type(value)
+    sources, defaults, dicts = PLANS.get(kind) or plan_of(kind)
+    # As a whole: a frozen class sets its attributes one by one, which takes longer than all
+    # the rest, and this runs for every message.
+    values = value.__dict__
     values.update(defaults)
     for name in dicts:
         values[name] = {}
     values["raw"] = raw
-    for name, convert, key, within in sources:
-        source: Mapping[str, Any] = mapping_of(raw.get(within)) if within else raw
-        value = source.get(key)
-        if value is not None:  # for None the declaration has the same value as its default
-            values[name] = convert(value)
-    values.update(fields)
-    return message
+    for name, convert, within, key, others in sources:
+        place = mapping_of(raw.get(within)) if within else raw
+        found = place.get(key)
+        if others and not found:
+            for other in others:
+                if found is None or found == []:
+                    found = place.get(other, found)
+        if found is not None:
+            converted = convert(found)
+            if converted is not None:
+                values[name] = converted
+
+
+def build(kind: type[T], raw: Raw, /, **fields: Any) -> T:
+    """A *kind* with the fields that *raw* has; *fields* go before."""
+    value = object.__new__(kind)
+    fill(value, raw)
+    value.__dict__.update(fields)
+    return value
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
+@dataclasses.dataclass(frozen=True)
+class Wire:
+    """The base of what is read from the wire: subclasses are frozen dataclasses."""
+
+    raw: Raw = dataclasses.field(default_factory=dict, repr=False, compare=False, kw_only=True)
+
+    def __init_subclass__(cls) -> None:
+        if cls.__annotations__:  # without, it is what its base is
+            dataclasses.dataclass(frozen=True)(cls)
+
+    @property
+    def type(self) -> str:
+        """What it is, as the wire names it."""
+        return text_of(self.raw.get("type"))

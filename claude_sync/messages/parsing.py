@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from . import system as system
 from . import tasks as tasks
-from .base import TYPES, Message, StreamEvent, Unknown
-from .fields import Raw, text_of
+from .base import TYPES, Message, Unknown
+from .fields import Raw
 
 __all__ = ["parse"]
 
@@ -23,7 +23,4 @@ __all__ = ["parse"]
 def parse(raw: Raw) -> Message:
     """The message that *raw* is."""
     kind = raw.get("type")
-    if kind == "stream_event":
-        return StreamEvent.read(raw)
-    message_class = TYPES.get(kind) if isinstance(kind, str) else None
-    return Unknown(text_of(kind), raw) if message_class is None else message_class.read(raw)
+    return (TYPES.get(kind, Unknown) if isinstance(kind, str) else Unknown).read(raw)

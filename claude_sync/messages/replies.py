@@ -1,29 +1,18 @@
 """
 What the CLI answers to the control methods of a client.
 
-A reply holds the CLI's JSON object, and its fields read from that. Nothing that the CLI
-answers makes a reply fail: a field that is missing, or of the wrong type, is the value for
-"nothing" (None, empty, False). The requests are in ``engine/control.py``.
+A reply is the CLI's JSON object, with the fields that programs use as attributes;
+``reply["key"]`` reads any. Nothing that the CLI answers makes a reply fail: a field that is
+missing, or of the wrong type, is the value for "nothing" (None, empty, False). The requests are
+in ``engine/control.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+import dataclasses
+from typing import Any, TypeVar
 
-from .fields import (
-    flag_of,
-    mapping_of,
-    mappings_of,
-    optional_flag_of,
-    optional_integer_of,
-    optional_mapping_of,
-    optional_number_of,
-    optional_text_of,
-    problem_of,
-    text_of,
-    texts_of,
-)
+from .fields import Raw, at, fill, mapping_of, mappings_of, objects, problem_of, texts_of
 
 __all__ = [
     "AccountInfo",
@@ -46,42 +35,29 @@ __all__ = [
     "UsageReport",
 ]
 
-T = TypeVar("T")
 R = TypeVar("R", bound="ControlReply")
 
 
-class Field(Generic[T]):
-    """A field of a reply: *key* (its own name by default) of the object *within*, converted."""
-
-    def __init__(self, convert: Callable[[Any], T], key: str = "", within: str = "") -> None:
-        self.convert = convert
-        self.key = key
-        self.within = within
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.key = self.key or name
-
-    def __get__(self, reply: ControlReply | None, owner: type) -> T:
-        if reply is None:
-            return self  # type: ignore[return-value]  # of the class, for documentation
-        raw = mapping_of(reply.raw.get(self.within)) if self.within else reply.raw
-        return self.convert(raw.get(self.key))
-
-    def __set__(self, reply: ControlReply, value: T) -> None:
-        raise AttributeError("a reply cannot be changed")
-
-
+@dataclasses.dataclass(init=False, repr=False, eq=False)
 class ControlReply:
     """
-    A reply of the CLI; ``reply["key"]`` reads what has no attribute.
+    A reply of the CLI, which is read and never changed.
 
     Attributes:
         raw: The JSON object, as it came.
 
     """
 
+    raw: Raw
+
+    def __init_subclass__(cls) -> None:
+        dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+
     def __init__(self, raw: Any = None) -> None:
-        self.raw: Mapping[str, Any] = mapping_of(raw)
+        fill(self, mapping_of(raw))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a reply cannot be changed")
 
     def __getitem__(self, key: str) -> Any:
         return self.raw[key]
@@ -93,14 +69,13 @@ class ControlReply:
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        names = [name for name, field in vars(type(self)).items() if isinstance(field, Field)]
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-        return f"{type(self).__name__}({shown})"
+        fields = (f"{name}={value!r}" for name, value in vars(self).items() if name != "raw")
+        return f"{type(self).__name__}({', '.join(fields)})"
 
 
-def each_of(part: type[R]) -> Callable[[Any], tuple[R, ...]]:
-    """A converter: each JSON object of a list as a *part*."""
-    return lambda value: tuple(map(part, mappings_of(value)))
+def each_of(part: type[R]) -> Any:
+    """A field with each JSON object of a list as a *part*."""
+    return at(default=(), convert=lambda value: tuple(map(part, mappings_of(value))))
 
 
 class Acknowledgement(ControlReply):
@@ -119,7 +94,7 @@ class ModelChange(ControlReply):
 
     """
 
-    model = Field(optional_text_of)
+    model: str | None = None
 
 
 class PermissionModeChange(ControlReply):
@@ -131,7 +106,7 @@ class PermissionModeChange(ControlReply):
 
     """
 
-    mode = Field(optional_text_of)
+    mode: str | None = None
 
 
 class SettingsSource(ControlReply):
@@ -144,8 +119,8 @@ class SettingsSource(ControlReply):
 
     """
 
-    source = Field(text_of)
-    settings = Field(mapping_of)
+    source: str = ""
+    settings: Raw = objects()
 
 
 class SettingsReport(ControlReply):
@@ -161,11 +136,11 @@ class SettingsReport(ControlReply):
 
     """
 
-    effective = Field(mapping_of)
-    sources = Field(each_of(SettingsSource))
-    applied = Field(mapping_of)
-    model = Field(optional_text_of, within="applied")
-    effort = Field(optional_text_of, within="applied")
+    effective: Raw = objects()
+    sources: tuple[SettingsSource, ...] = each_of(SettingsSource)
+    applied: Raw = objects()
+    model: str | None = at(within="applied")
+    effort: str | None = at(within="applied")
 
 
 # MCP servers.
@@ -191,20 +166,20 @@ class McpServer(ControlReply):
 
     """
 
-    name = Field(text_of)
-    status = Field(text_of)
-    error = Field(problem_of)
-    server_name = Field(optional_text_of, "name", within="serverInfo")
-    server_version = Field(optional_text_of, "version", within="serverInfo")
-    scope = Field(optional_text_of)
-    transport = Field(optional_text_of)
-    tools = Field(once)
+    name: str = ""
+    status: str = ""
+    error: str | None = None
+    server_name: str | None = at("name", within="serverInfo")
+    server_version: str | None = at("version", within="serverInfo")
+    scope: str | None = None
+    transport: str | None = None
+    tools: tuple[str, ...] = at(default=(), convert=once)
 
 
 def servers_of(value: Any) -> tuple[McpServer, ...]:
     """The servers of a list, each once: some CLIs list a server twice."""
     by_name: dict[str, McpServer] = {}
-    for server in each_of(McpServer)(value):
+    for server in map(McpServer, mappings_of(value)):
         by_name.setdefault(server.name, server)
     return tuple(by_name.values())
 
@@ -218,7 +193,7 @@ class McpStatus(ControlReply):
 
     """
 
-    servers = Field(servers_of, "mcpServers")
+    servers: tuple[McpServer, ...] = at("mcpServers", default=(), convert=servers_of)
 
     def get(self, name: str) -> McpServer | None:
         """The server of that name, or None."""
@@ -241,9 +216,9 @@ class McpServersChange(ControlReply):
 
     """
 
-    added = Field(texts_of)
-    removed = Field(texts_of)
-    errors = Field(problems_of)
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    errors: dict[str, str] = at(default=dict, convert=problems_of)
 
 
 # Tokens and money.
@@ -261,10 +236,10 @@ class ContextCategory(ControlReply):
 
     """
 
-    name = Field(text_of)
-    id = Field(optional_text_of)
-    tokens = Field(optional_integer_of)
-    kind = Field(optional_text_of)
+    name: str = ""
+    id: str | None = None
+    tokens: int | None = None
+    kind: str | None = None
 
 
 class ContextUsage(ControlReply):
@@ -282,13 +257,13 @@ class ContextUsage(ControlReply):
 
     """
 
-    total_tokens = Field(optional_integer_of, "totalTokens")
-    max_tokens = Field(optional_integer_of, "maxTokens")
-    percentage = Field(optional_number_of)
-    model = Field(optional_text_of)
-    categories = Field(each_of(ContextCategory))
-    is_auto_compact_enabled = Field(optional_flag_of, "isAutoCompactEnabled")
-    auto_compact_threshold = Field(optional_integer_of, "autoCompactThreshold")
+    total_tokens: int | None = None
+    max_tokens: int | None = None
+    percentage: float | None = None
+    model: str | None = None
+    categories: tuple[ContextCategory, ...] = each_of(ContextCategory)
+    is_auto_compact_enabled: bool | None = None
+    auto_compact_threshold: int | None = None
 
 
 class UsageReport(ControlReply):
@@ -308,14 +283,14 @@ class UsageReport(ControlReply):
 
     """
 
-    cost_usd = Field(optional_number_of, "total_cost_usd", within="session")
-    api_duration_ms = Field(optional_integer_of, "total_api_duration_ms", within="session")
-    duration_ms = Field(optional_integer_of, "total_duration_ms", within="session")
-    lines_added = Field(optional_integer_of, "total_lines_added", within="session")
-    lines_removed = Field(optional_integer_of, "total_lines_removed", within="session")
-    model_usage = Field(mapping_of, within="session")
-    subscription_type = Field(optional_text_of)
-    rate_limits = Field(optional_mapping_of)
+    cost_usd: float | None = at("total_cost_usd", within="session")
+    api_duration_ms: int | None = at("total_api_duration_ms", within="session")
+    duration_ms: int | None = at("total_duration_ms", within="session")
+    lines_added: int | None = at("total_lines_added", within="session")
+    lines_removed: int | None = at("total_lines_removed", within="session")
+    model_usage: Raw = at(within="session", default=dict)
+    subscription_type: str | None = None
+    rate_limits: Raw | None = None
 
 
 # Files, tasks, side questions.
@@ -333,11 +308,11 @@ class RewindReport(ControlReply):
 
     """
 
-    can_rewind = Field(flag_of, "canRewind")
-    error = Field(problem_of)
-    files_changed = Field(texts_of, "filesChanged")
-    insertions = Field(optional_integer_of)
-    deletions = Field(optional_integer_of)
+    can_rewind: bool = False
+    error: str | None = None
+    files_changed: tuple[str, ...] = ()
+    insertions: int | None = None
+    deletions: int | None = None
 
 
 class TasksMoved(ControlReply):
@@ -350,7 +325,7 @@ class TasksMoved(ControlReply):
 
     """
 
-    backgrounded = Field(optional_flag_of)
+    backgrounded: bool | None = None
 
 
 class SideAnswer(ControlReply):
@@ -363,8 +338,8 @@ class SideAnswer(ControlReply):
 
     """
 
-    text = Field(text_of, "response")
-    synthetic = Field(flag_of)
+    text: str = at("response", default="")
+    synthetic: bool = False
 
     def __str__(self) -> str:
         return self.text
@@ -385,11 +360,11 @@ class ModelInfo(ControlReply):
 
     """
 
-    value = Field(text_of)
-    display_name = Field(text_of, "displayName")
-    description = Field(text_of)
-    resolved_model = Field(optional_text_of, "resolvedModel")
-    effort_levels = Field(texts_of, "supportedEffortLevels")
+    value: str = ""
+    display_name: str = ""
+    description: str = ""
+    resolved_model: str | None = None
+    effort_levels: tuple[str, ...] = at("supportedEffortLevels", default=())
 
 
 class CommandInfo(ControlReply):
@@ -404,10 +379,10 @@ class CommandInfo(ControlReply):
 
     """
 
-    name = Field(text_of)
-    description = Field(text_of)
-    argument_hint = Field(text_of, "argumentHint")
-    aliases = Field(texts_of)
+    name: str = ""
+    description: str = ""
+    argument_hint: str = ""
+    aliases: tuple[str, ...] = ()
 
 
 class AccountInfo(ControlReply):
@@ -421,9 +396,9 @@ class AccountInfo(ControlReply):
 
     """
 
-    email = Field(optional_text_of)
-    organization = Field(optional_text_of)
-    subscription_type = Field(optional_text_of, "subscriptionType")
-    token_source = Field(optional_text_of, "tokenSource")
-    api_key_source = Field(optional_text_of, "apiKeySource")
-    api_provider = Field(optional_text_of, "apiProvider")
+    email: str | None = None
+    organization: str | None = None
+    subscription_type: str | None = None
+    token_source: str | None = None
+    api_key_source: str | None = None
+    api_provider: str | None = None

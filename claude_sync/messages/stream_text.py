@@ -8,7 +8,7 @@ the asking and costs nothing until it is asked for.
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple, Type, TypeVar
+from typing import Any, Type, TypeVar
 
 __all__ = ["Piece", "Text", "Thinking"]
 
@@ -20,18 +20,10 @@ class Block:
 
     __slots__ = ("agent", "matched", "message_id", "parent_tool_use_id", "piece_class", "pieces")
 
-    def __init__(
-        self,
-        piece_class: Type[Piece],
-        message_id: Optional[str],
-        parent_tool_use_id: Optional[str],
-        agent: Optional[str],
-    ) -> None:
+    def __init__(self, piece_class: Type[Piece], *origin: str | None) -> None:
         self.piece_class = piece_class
-        self.message_id = message_id
-        self.parent_tool_use_id = parent_tool_use_id
-        self.agent = agent
-        self.pieces: List[str] = []
+        self.message_id, self.parent_tool_use_id, self.agent = origin
+        self.pieces: list[str] = []
         # The complete message has brought this block too: never deliver it again.
         self.matched = False
 
@@ -78,21 +70,21 @@ class Piece(str):
         return "".join(self._block.pieces[: self._end])
 
     @property
-    def message_id(self) -> Optional[str]:
+    def message_id(self) -> str | None:
         """The API message it belongs to."""
         return self._block.message_id
 
     @property
-    def parent_tool_use_id(self) -> Optional[str]:
+    def parent_tool_use_id(self) -> str | None:
         """The tool use that started the subagent that speaks; None in the main conversation."""
         return self._block.parent_tool_use_id
 
     @property
-    def agent(self) -> Optional[str]:
+    def agent(self) -> str | None:
         """The type of the subagent that speaks; None in the main conversation."""
         return self._block.agent
 
-    def __reduce__(self) -> Tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:
         block = self._block
         origin = (block.message_id, block.parent_tool_use_id, block.agent)
         return rebuild, (type(self), self.snapshot[: -len(self) or None], str(self), *origin)
@@ -110,16 +102,9 @@ class Thinking(Piece):
     __slots__ = ()
 
 
-def rebuild(
-    piece_class: Type[Piece],
-    before: str,
-    text: str,
-    message_id: Optional[str],
-    parent_tool_use_id: Optional[str],
-    agent: Optional[str],
-) -> Piece:
+def rebuild(piece_class: Type[Piece], before: str, text: str, *origin: str | None) -> Piece:
     """A piece from its parts: for pickle, and for tests of handlers."""
-    block = Block(piece_class, message_id, parent_tool_use_id, agent)
+    block = Block(piece_class, *origin)
     if before:
         block.grow(before)
     return block.grow(text)

@@ -6,16 +6,12 @@ subtype is a plain :class:`~claude_sync.System`, whose fields are attributes. At
 named as on the wire, in lower case; which of them a CLI sends depends on its version.
 """
 
-# at() and objects() return dataclasses.field(), which is no call at class level.
-# ruff: noqa: RUF009
-
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from .base import System
-from .fields import Raw, at, objects, problem_of
+from .fields import Raw, at, objects
 
 __all__ = [
     "ApiRetry",
@@ -31,7 +27,6 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
 class Init(System, subtype="init"):
     """A turn begins; what this session has. Comes again with every turn."""
 
@@ -39,9 +34,9 @@ class Init(System, subtype="init"):
     model: str = ""
     tools: tuple[str, ...] = ()
     mcp_servers: tuple[Raw, ...] = ()
-    permission_mode: str | None = at("permissionMode")
+    permission_mode: str | None = None
     slash_commands: tuple[str, ...] = ()
-    api_key_source: str | None = at("apiKeySource")
+    api_key_source: str | None = None
     cli_version: str | None = at("claude_code_version")
     output_style: str | None = None
     agents: tuple[str, ...] = ()
@@ -51,18 +46,16 @@ class Init(System, subtype="init"):
     user_message_uuids: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
 class Status(System, subtype="status"):
     """What the CLI does right now (``compacting``, ``requesting``, None), or a change of mode."""
 
     status: str | None = None
     message: str | None = None
-    permission_mode: str | None = at("permissionMode")
+    permission_mode: str | None = None
     compact_result: str | None = None
-    compact_error: str | None = at(convert=problem_of)
+    compact_error: str | None = None
 
 
-@dataclass(frozen=True)
 class CompactBoundary(System, subtype="compact_boundary"):
     """A summary replaced the conversation so far."""
 
@@ -73,7 +66,6 @@ class CompactBoundary(System, subtype="compact_boundary"):
     summary: str | None = None
 
 
-@dataclass(frozen=True)
 class SessionStateChanged(System, subtype="session_state_changed"):
     """``running``, ``requires_action`` or ``idle``; sent only if the environment asks for it."""
 
@@ -81,7 +73,6 @@ class SessionStateChanged(System, subtype="session_state_changed"):
     sdk_host_only: bool = False
 
 
-@dataclass(frozen=True)
 class ApiRetry(System, subtype="api_retry"):
     """A request to the service failed and is tried again."""
 
@@ -89,11 +80,10 @@ class ApiRetry(System, subtype="api_retry"):
     max_retries: int = 0
     retry_delay_ms: float | None = None
     error_status: int | None = None
-    error: str | None = at(convert=problem_of)
+    error: str | None = None
     no_response: Any = None
 
 
-@dataclass(frozen=True)
 class ThinkingTokens(System, subtype="thinking_tokens"):
     """How much Claude has thought so far, also where the thoughts are not shown."""
 
@@ -101,7 +91,6 @@ class ThinkingTokens(System, subtype="thinking_tokens"):
     estimated_tokens_delta: int = 0
 
 
-@dataclass(frozen=True)
 class PermissionDenied(System, subtype="permission_denied"):
     """The CLI refused a tool call without asking."""
 
@@ -113,14 +102,12 @@ class PermissionDenied(System, subtype="permission_denied"):
     message: str = ""
 
 
-@dataclass(frozen=True)
 class LocalCommandOutput(System, subtype="local_command_output"):
     """What a slash command printed."""
 
     content: str = ""
 
 
-@dataclass(frozen=True)
 class Notification(System, subtype="notification"):
     """Something the CLI would show beside its prompt."""
 
@@ -129,7 +116,6 @@ class Notification(System, subtype="notification"):
     priority: str | None = None
 
 
-@dataclass(frozen=True)
 class HookRun(System, subtype="hook_started hook_progress hook_response"):
     """
     News of one run of a hook, with ``include_hook_events=True``.

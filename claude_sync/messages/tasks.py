@@ -4,22 +4,16 @@ The messages of type ``system`` about tasks: subagents, background shells, workf
 Several of these with the same ``task_id`` report on one task.
 """
 
-# at() and objects() return dataclasses.field(), which is no call at class level.
-# ruff: noqa: RUF009
-
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .base import System
-from .fields import Raw, at, objects, problem_of
+from .fields import Raw, at, objects
 
 __all__ = ["Task", "TaskNotification", "TaskProgress", "TaskStarted", "TaskUpdated"]
 
 OVER = ("completed", "failed", "stopped", "killed")
 
 
-@dataclass(frozen=True)
 class Task(System):
     """
     The base of all news of a task.
@@ -48,7 +42,6 @@ class Task(System):
         return self.status in OVER
 
 
-@dataclass(frozen=True)
 class TaskStarted(Task, subtype="task_started"):
     """A task began."""
 
@@ -62,7 +55,6 @@ class TaskStarted(Task, subtype="task_started"):
     ambient: bool = False
 
 
-@dataclass(frozen=True)
 class TaskProgress(Task, subtype="task_progress"):
     """A task goes on."""
 
@@ -71,19 +63,17 @@ class TaskProgress(Task, subtype="task_progress"):
     summary: str | None = None
 
 
-@dataclass(frozen=True)
 class TaskUpdated(Task, subtype="task_updated"):
     """Something about a task changed; for some tasks only this reports the end."""
 
     status: str | None = at(within="patch")
     description: str | None = at(within="patch")
-    error: str | None = at(within="patch", convert=problem_of)
+    error: str | None = at(within="patch")
     is_backgrounded: bool | None = at(within="patch")
     end_time: float | None = at(within="patch")
     patch: Raw = objects()
 
 
-@dataclass(frozen=True)
 class TaskNotification(Task, subtype="task_notification"):
     """A task ended, and Claude reads about it."""
 

@@ -209,7 +209,7 @@ def test_what_is_logged_of_a_try_begins_on_a_line_of_its_own(terminal, clock):
     clock.now += 1
     screen.spinner.tick()
     screen._painter.feed("one")
-    screen.retry(ApiRetry("api_retry", {}, 1, 10, 500.0, None, "overloaded"))
+    screen.retry(ApiRetry("api_retry", 1, 10, 500.0, None, "overloaded"))
     assert out.getvalue() == "one\n"
     assert errors.getvalue().endswith("1 s" + screens.WIPE)
     assert shows(screen.spinner, clock, 2) == "the service failed, trying again (1 of 10) 2 s"

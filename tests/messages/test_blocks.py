@@ -7,6 +7,7 @@ import dataclasses
 import pickle
 
 import pytest
+from tables import each
 
 import claude_sync
 from claude_sync import (
@@ -45,7 +46,7 @@ def picture():
     return ImageBlock("image/gif", base64.b64encode(PIXEL).decode())
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "fields", "expected"),
     [
         ("text", {"text": "a"}, TextBlock("a")),
@@ -112,7 +113,7 @@ def test_each_kind_has_its_class(kind, fields, expected):
     assert (copy, copy.raw) == (block, block.raw)
 
 
-@pytest.mark.parametrize("kind", ["web_search_tool_result", "advisor_tool_result"])
+@each("kind", ["web_search_tool_result", "advisor_tool_result"])
 def test_results_of_the_service_are_known_by_their_ending(kind):
     """A tool of the service that is new today is typed all the same."""
     block = one({"type": kind, "tool_use_id": "t1", "content": [{"type": "hit", "url": "u"}]})
@@ -135,7 +136,7 @@ def test_content_need_not_be_a_list_of_blocks():
     assert blocks[0].type == "text"
 
 
-@pytest.mark.parametrize("kind", ["tool_result", "search_result"])
+@each("kind", ["tool_result", "search_result"])
 def test_endless_nesting_does_not_exhaust_the_stack(kind):
     """Blocks in blocks are typed down to a depth, kept raw below it."""
     raw = {"type": "text", "text": "bottom"}
@@ -156,13 +157,13 @@ def test_blocks_are_public_frozen_values():
     assert {each.__name__ for each in BLOCKS.values()} <= set(claude_sync.__all__)
     with pytest.raises(dataclasses.FrozenInstanceError):
         TextBlock("a").text = "b"
-    assert TextBlock("a", {"x": 1}) == TextBlock("a", {"y": 2})
+    assert TextBlock("a", raw={"x": 1}) == TextBlock("a", raw={"y": 2})
     assert ToolUse("1", "Bash") != ServerToolUse("1", "Bash")
     assert len(repr(ImageBlock("image/png", "A" * 1000))) < 100
     assert repr(UnknownBlock("hologram")) == "UnknownBlock(type='hologram')"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "tool"),
     [
         ("Bash", "Bash"),

@@ -9,99 +9,81 @@ from tables import each
 
 import claude_sync
 from claude_sync.messages import replies
+from claude_sync.messages.fields import plan_of
 
 CLASSES = [getattr(claude_sync, name) for name in replies.__all__]
 GARBAGE = [None, True, -1, 1e300, float("nan"), "", "text", [], [None], [[1]], [{}], {}, {"a": []}]
 
 
-def fields_of(reply_class):
-    """The fields of a reply by name: the key, and the object that it is within."""
-    return {
-        name: field for name, field in vars(reply_class).items() if isinstance(field, replies.Field)
-    }
+@each("kind", CLASSES)
+def test_nothing_in_a_reply_can_fail(kind):
+    """What the CLI does not say, and anything of a wrong type, is None, empty or False."""
+    nothing = vars(kind())
+    assert not any(nothing.values())
+    keys = {source[3]: source[2] for source in plan_of(kind)[0]}
+    for garbage in GARBAGE:
+        for key, within in keys.items():
+            raw = {within: {key: garbage}} if within else {key: garbage}
+            for reply in (kind(raw), kind({within: garbage}), kind(garbage)):
+                for name, value in vars(reply).items():
+                    assert nothing[name] is None or type(value) is type(nothing[name]), name
+                    assert name == "raw" or name in repr(reply)
 
 
-@each("reply_class", CLASSES)
-@each("garbage", GARBAGE)
-def test_garbage_makes_no_reply_fail(reply_class, garbage):
-    """Each field, and each object around one, may be anything at all."""
-    for name, field in fields_of(reply_class).items():
-        nothing = getattr(reply_class(), name)
-        inner = {field.within: {field.key: garbage}} if field.within else {}
-        for raw in ({field.within or field.key: garbage}, inner, garbage):
-            reply = reply_class(raw)
-            # Of the type of "nothing", or the one that None allows.
-            if nothing is not None:
-                assert type(getattr(reply, name)) is type(nothing), name
-            assert name in repr(reply)
-
-
-@each("reply_class", CLASSES)
-def test_a_reply_without_anything_is_nothing(reply_class):
-    """What the CLI does not say is None, empty or False."""
-    reply = reply_class({})
-    assert not [name for name in fields_of(reply_class) if getattr(reply, name)]
-    assert pickle.loads(pickle.dumps(reply)) == reply == reply_class()
-    assert hash(reply) == hash(reply_class())
-    assert reply != reply_class({"a": 1})
-    for name in fields_of(reply_class):
-        with pytest.raises(AttributeError):
+@each("kind", CLASSES)
+def test_a_reply_is_a_value(kind):
+    """It is compared with all it holds, and cannot be changed."""
+    reply = kind({"a": 1})
+    assert pickle.loads(pickle.dumps(reply)) == reply == kind({"a": 1}) != kind()
+    assert hash(reply) == hash(kind({"a": 1}))
+    assert (reply["a"], reply.raw) == (1, {"a": 1})
+    with pytest.raises(KeyError):
+        reply["b"]
+    for name in vars(reply):
+        with pytest.raises(AttributeError, match="cannot be changed"):
             setattr(reply, name, 1)
 
 
-def test_what_has_no_attribute_is_read_by_its_key():
-    """A reply keeps the whole object."""
-    reply = claude_sync.Acknowledgement({"new": 1})
-    assert (reply["new"], reply.raw) == (1, {"new": 1})
-    with pytest.raises(KeyError):
-        reply["old"]
-
-
 def test_servers_are_listed_once():
-    """Some CLIs list a server twice, with each of its tools twice."""
-    server = {
-        "name": "small",
+    """And their tools: some CLIs repeat both."""
+    files = {
+        "name": "files",
         "status": "connected",
-        "serverInfo": {"name": "Small", "version": "1.0"},
-        "tools": [{"name": "double"}, {"name": "double"}, {"name": "halve"}],
+        "tools": [{"name": "read"}, "list", "read"],
+        "serverInfo": {"name": "fs", "version": "1.2"},
     }
-    status = claude_sync.McpStatus({"mcpServers": [server, server, {"name": "other"}]})
-    assert [each.name for each in status.servers] == ["small", "other"]
-    small = status.get("small")
-    assert small.tools == ("double", "halve")
-    assert (small.server_name, small.server_version) == ("Small", "1.0")
-    assert status.get("nowhere") is None
-
-
-def test_the_reason_why_a_server_failed():
-    """Errors of servers are texts by name."""
-    raw = {"added": ["a"], "errors": {"a": "no such file", "b": {"message": "no"}, "c": None}}
-    change = claude_sync.McpServersChange(raw)
+    status = claude_sync.McpStatus({"mcpServers": [files, {"name": "web"}, {"name": "files"}]})
+    assert [server.name for server in status.servers] == ["files", "web"]
+    server = status.get("files")
+    assert (server.status, server.tools) == ("connected", ("read", "list"))
+    assert (server.server_name, server.server_version) == ("fs", "1.2")
+    assert status.get("else") is None
+    change = claude_sync.McpServersChange(
+        {"added": ["a"], "errors": {"a": "no such file", "b": {"message": "no"}, "c": None}}
+    )
     assert change.errors == {"a": "no such file", "b": "no", "c": ""}
     assert (change.added, change.removed) == (("a",), ())
 
 
-def test_fields_within_another_object():
-    """Sums are in "session", what became of settings is in "applied"."""
+def test_fields_are_found_where_the_wire_has_them():
+    """Within other objects, in lists of objects, and in camelCase."""
     session = {"total_cost_usd": 0.25, "total_duration_ms": 1500, "model_usage": {"opus": {}}}
     report = claude_sync.UsageReport({"session": session})
     assert (report.cost_usd, report.duration_ms) == (0.25, 1500)
     assert report.model_usage == {"opus": {}}
-    raw = {
-        "sources": [{"source": "flagSettings", "settings": {"model": "haiku"}}],
-        "applied": {"model": "claude-haiku", "effort": None},
-    }
-    settings = claude_sync.SettingsReport(raw)
+    settings = claude_sync.SettingsReport(
+        {
+            "sources": [{"source": "flagSettings", "settings": {"model": "haiku"}}],
+            "applied": {"model": "claude-haiku", "effort": None},
+        }
+    )
     assert (settings.model, settings.effort) == ("claude-haiku", None)
     assert settings.sources[0].settings == {"model": "haiku"}
-
-
-def test_names_of_the_wire_become_names_of_python():
-    """And a side answer is its text."""
     category = {"id": "messages", "name": "Messages", "tokens": 12, "kind": "used"}
     usage = claude_sync.ContextUsage({"totalTokens": 12, "categories": [category]})
-    assert (usage.total_tokens, usage.max_tokens) == (12, None)
-    assert usage.categories[0].tokens == 12
+    assert (usage.total_tokens, usage.max_tokens, usage.categories[0].tokens) == (12, None, 12)
     rewind = claude_sync.RewindReport({"canRewind": True, "filesChanged": ["a"], "deletions": 2})
     assert (rewind.can_rewind, rewind.files_changed, rewind.deletions) == (True, ("a",), 2)
     assert str(claude_sync.SideAnswer({"response": "seven"})) == "seven"
+    model = claude_sync.ModelInfo({"supportedEffortLevels": ["low"], "displayName": "Opus"})
+    assert (model.effort_levels, model.display_name) == (("low",), "Opus")

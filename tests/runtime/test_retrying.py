@@ -128,7 +128,7 @@ def test_secrets_are_not_told(caplog):
 )
 def test_what_happened_in_words(status, error, words, with_reason):
     """Without a status there was none: that is said, too."""
-    told = ApiRetry("api_retry", {}, 1, 10, 500.0, status, error)
+    told = ApiRetry("api_retry", 1, 10, 500.0, status, error)
     assert what_happened(told) == words
     assert what_happened(told, with_reason=True) == words + with_reason
 
@@ -138,7 +138,7 @@ def test_what_happened_in_words(status, error, words, with_reason):
 )
 def test_the_count_is_told_where_the_cli_tells(attempt, most, words):
     """Or there is none."""
-    assert count_of(ApiRetry("api_retry", {}, attempt, most, None, 529, None)) == words
+    assert count_of(ApiRetry("api_retry", attempt, most, None, 529, None)) == words
 
 
 def test_a_try_without_a_number_is_told(caplog):

@@ -50,15 +50,15 @@ if TYPE_CHECKING:
     from . import sessions as sessions
     from .batch import Batch, Item
     from .batch import map as map
-    from .exports import export
     from .hooks.events import HookEvent
     from .messages import *  # noqa: F403
     from .permissions.questions import Question, QuestionOption
     from .permissions.request import LATER, Decision, PermissionRequest, Questions
     from .pool import Pool
+    from .render.documents import export
+    from .render.timeline import Span, Timeline
     from .sessions import SessionInfo, SessionNotFound
     from .statistics import Statistics
-    from .timeline import Span, Timeline
     from .tools import Tool, ToolContext, ToolError, tool
     from .tools.results import Image
 
@@ -72,8 +72,8 @@ _LATER = {
     "hooks.events": ("HookEvent",),
     "notebook": ("load_ipython_extension", "unload_ipython_extension"),
     "tools": ("Tool", "ToolContext", "ToolError", "tool"),
-    "timeline": ("Span", "Timeline"),
-    "exports": ("export",),
+    "render.timeline": ("Span", "Timeline"),
+    "render.documents": ("export",),
     "tools.results": ("Image",),
     "sessions": ("SessionInfo", "SessionNotFound"),
     "statistics": ("Statistics",),

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from .gui.frames import Frames
     from .keywords import AskKeywords, ClientKeywords, QuestionKeywords
     from .messages.agents import AgentUsage
+    from .render.timeline import Timeline
     from .schema import Form
     from .statistics import Statistics
-    from .timeline import Timeline
 
     # What the answers' data are: "Client" alone says nothing of them.
     D = TypeVar("D", default=Any)
@@ -443,7 +443,7 @@ class Client(HandlerMethods, ControlMethods, Displayed, Generic[D]):
 
     def timeline(self) -> Timeline:
         """When what happened in this client's turns, the last 100 of them."""
-        from .timeline import timeline_of
+        from .render.timeline import timeline_of
 
         return timeline_of(list(self._engine.marks))
 

@@ -35,10 +35,7 @@ NOT_IN_PLACE = {
     "client": "client control_methods handler_methods statistics keywords",
     "engine": "runtime",
     "permissions": "policies",  # a documented import path
-    "render": (
-        "exports export_chats export_html export_markdown export_prose export_sources markup "
-        "markup_blocks markup_inline displays timeline timeline_spans timeline_svg"
-    ),
+    "render": "exports markup",  # documented import paths
 }
 HOMES = {name: home for home, names in NOT_IN_PLACE.items() for name in names.split()}
 
@@ -47,8 +44,8 @@ EXCEPTIONS = {
     "bridge/__main__.py -> bridge/command.py",
     "gui/__main__.py -> cli",
     # What shows an answer is found when somebody looks.
-    "messages/display.py -> displays.py",
-    "messages/display.py -> timeline.py",
+    "messages/display.py -> render/repr.py",
+    "messages/display.py -> render/timeline.py",
     # For the types of the answer and the result that an error carries.
     "errors.py -> messages/answer.py",
 }
@@ -61,10 +58,8 @@ FILES = {
 KNOWN = {
     "bridge/server.py -> bridge/command.py",
     "client.py -> gui/frames.py",
-    "client.py -> timeline.py",
-    "export_html.py -> notebook/rendering.py",
-    "export_markdown.py -> notebook/rendering.py",
-    "export_sources.py -> testing/recording.py",
+    "client.py -> render/timeline.py",
+    "render/sources.py -> testing/recording.py",
     "permissions/terminal.py -> commands/painting.py",
     "runtime/calling.py -> gui/frames.py",
 }
@@ -151,4 +146,4 @@ def test_imports_go_one_way():
 
 def test_the_search_finds_imports():
     """In modules, in functions and below TYPE_CHECKING."""
-    assert {"errors.py", "timeline.py", "runtime/engine.py"} <= set(imports_of("client.py"))
+    assert {"errors.py", "render/timeline.py", "runtime/engine.py"} <= set(imports_of("client.py"))

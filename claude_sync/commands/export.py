@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what *arguments* say; the exit code."""
-    from ..exports import export
+    from ..render.documents import export
 
     output = None if arguments.output == "-" else arguments.output
     format = arguments.format or ("md" if output is None else None)

@@ -296,7 +296,7 @@ class Spinner:
 
 def tool_line(name: str, given: Any, folder: str = "") -> str:
     """A use of a tool in a line: its name, and what it is about."""
-    from ..notebook.rendering import summary_of
+    from ..render.chats import summary_of
 
     name, about = summary_of(name, given if isinstance(given, dict) else {}, folder)
     # Neither of them can begin a line of its own.

@@ -21,7 +21,7 @@ from .painting import Painter, columns, palette, safe
 from .screens import is_terminal
 
 if TYPE_CHECKING:
-    from ..export_chats import Step
+    from ..render.chats import Step
     from ..sessions import SessionInfo
 
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "is_beginning", "run", "session_named"]
@@ -160,8 +160,8 @@ def cut(text: str, room: int) -> str:
 
 def run_show(arguments: argparse.Namespace) -> int:
     """``show``: painted on a terminal, Markdown into a pipe."""
-    from ..export_sources import chat_of
-    from ..exports import written
+    from ..render.documents import written
+    from ..render.sources import chat_of
 
     chat = chat_of(session_named(arguments.session, arguments.cwd))
     if is_terminal(sys.stdout):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict
 
 if TYPE_CHECKING:
-    from ..timeline import Timeline
+    from ..render.timeline import Timeline
 
 __all__ = ["Displayed", "Timed"]
 
@@ -23,12 +23,12 @@ class Displayed:
     """
 
     def _repr_html_(self) -> str:
-        from ..displays import html_of
+        from ..render.repr import html_of
 
         return html_of(self)
 
     def _repr_markdown_(self) -> str:
-        from ..displays import markdown_of
+        from ..render.repr import markdown_of
 
         return markdown_of(self)
 
@@ -53,6 +53,6 @@ class Timed:
 
         Of a turn that still runs: until now.
         """
-        from ..timeline import timeline_of
+        from ..render.timeline import timeline_of
 
         return timeline_of([self._marks] if self._marks is not None else [])

@@ -14,7 +14,7 @@ import uuid
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, List
 
-from ..markup import escape
+from ..render.markdown import escape
 
 if TYPE_CHECKING:
     from ..runtime.engine import Engine

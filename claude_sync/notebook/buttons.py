@@ -13,14 +13,13 @@ import threading
 from functools import partial
 from typing import Any, Callable, List, Tuple, Union
 
-from ..displays import preview_html
 from ..errors import AlreadyAnswered, UsageError
-from ..markup import escape
 from ..permissions.forms import QuestionField, QuestionForm, always_of
 from ..permissions.request import LATER, PermissionRequest, Questions
 from ..permissions.terminal import REFUSED, indented, on_one_line
+from ..render.markdown import escape
+from ..render.repr import preview_html
 from .boards import Board, Notice, board_of, open_board, title_html
-from .rendering import PRE
 from .views import current_shell, is_kernel
 
 __all__ = ["buttons", "waiting"]
@@ -94,7 +93,7 @@ class RequestNotice(Notice):
         self._title = title
         preview = subject.preview()
         body = (
-            f'<pre style="{PRE}">{escape(preview)}</pre>'
+            f"<pre>{escape(preview)}</pre>"
             if isinstance(subject, Questions)
             else preview_html(subject)
         )

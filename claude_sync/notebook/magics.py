@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
 
 from ..errors import ClaudeError, UsageError
 from ..messages.answer import Answer
+from ..render.turns import outcome_of
 from ..schema import form_of
 from ..tools import Tool
 from .arguments import USAGE, Arguments, parse
@@ -210,8 +211,6 @@ def nothing() -> None:
 
 def answer_of(turn: Turn) -> Optional[Answer]:
     """What there is of an answer, also of a turn that failed or was stopped."""
-    from .parts import outcome_of
-
     return outcome_of(turn)[0]
 
 

@@ -18,8 +18,6 @@ import threading
 import uuid
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Union
 
-from ..displays import preview_html
-from ..markup import escape
 from ..permissions.terminal import (
     NOBODY,
     REFUSED,
@@ -29,7 +27,9 @@ from ..permissions.terminal import (
     on_one_line,
     prompt_for,
 )
-from .rendering import summary_of
+from ..render.chats import summary_of
+from ..render.markdown import escape
+from ..render.repr import preview_html
 from .views import write_out
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Tuple
 
+from ..render.turns import chat_of_turn, outcome_of, stamp_of
 from ..support.text import visible
-from .parts import Words, outcome_of, parts_of, stamp_of
-from .rendering import bundle_of, cost_line, folder_of, repr_of, text_of_use
+from .rendering import bundle_of, cost_line, folder_of, repr_of, text_of_step
 
 if TYPE_CHECKING:
     from ..engine.turn import Turn
@@ -119,19 +119,22 @@ class TextView(View):
 
     def update(self, turn: Turn, now: bool = False) -> None:  # noqa: ARG002
         """See :class:`View`; text is cheap, so it is never too early."""
-        parts = parts_of(turn)
+        parts = chat_of_turn(turn).steps
         while self._parts < len(parts):
             part = parts[self._parts]
             is_last = self._parts == len(parts) - 1
-            if isinstance(part, Words):
-                self._say(part.text[self._characters :])
-                self._characters = len(part.text)
+            if part.kind != "tool":
+                text = text_of_step(part)
+                if text and not self._characters and self._line_is_open:
+                    self._say("\n\n")
+                self._say(text[self._characters :])
+                self._characters = len(text)
                 if is_last:
                     return  # it may go on
-            elif part.result is None and is_last and not turn.done():
+            elif part.state == "unfinished" and is_last and not turn.done():
                 return  # said when it is known how it went
             else:
-                self._say_line(text_of_use(part, folder_of(turn)))
+                self._say_line(text_of_step(part, folder_of(turn)))
             self._parts += 1
             self._characters = 0
 

@@ -16,7 +16,7 @@ from claude_sync.messages.display import Displayed, Timed
 LOADED = (
     "import sys, claude_sync; "
     "print(sorted(name for name in sys.modules if name.startswith(('claude_sync.markup', "
-    "'claude_sync.timeline', 'claude_sync.displays'))))"
+    "'claude_sync.render.timeline', 'claude_sync.render.repr'))))"
 )
 
 

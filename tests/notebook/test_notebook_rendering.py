@@ -2,49 +2,25 @@
 
 import os
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from notebook_shells import running
-from safe_html import ALLOWED, BOXES, Checker
+from safe_html import checked_text
 
 from claude_sync import Answer
-from claude_sync.messages.blocks import blocks_of as parse_blocks
-from claude_sync.notebook.parts import Use, Words
 from claude_sync.notebook.rendering import (
     bundle_of,
     cost_line,
     error_line,
-    input_text,
-    one_line,
-    part_html,
     repr_of,
-    shortened,
-    summary_of,
     turn_html,
     turn_text,
 )
-from claude_sync.testing import builders
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg/onload=alert(1)>&lt;"
 
 
 def text_of(html):
     """The text of HTML that holds nothing but what is allowed."""
-    styled = {"code": {"class", "style"}, "blockquote": {"style"}}
-    checker = Checker({**ALLOWED, **BOXES, **styled})
-    checker.feed(html)
-    checker.close()
-    assert not checker.open
-    return "".join(checker.texts)
-
-
-def use_of(name, given, text=None, is_error=False):
-    """A part: the use of a tool, with its result."""
-    use = parse_blocks([builders.tool_use(name, given, "t1")])[0]
-    if text is None:
-        return Use(use)
-    return Use(use, parse_blocks([builders.tool_result("t1", text, is_error)])[0])
+    return checked_text(html, boxes=True)
 
 
 def test_a_turn_is_shown_in_its_order():
@@ -101,30 +77,21 @@ def test_the_money_of_clients_before_is_counted():
     assert cost_line(answer, 1.0).startswith("$0.5000 · $1.5000 so far · ")
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        Words(HOSTILE),
-        Words(
-            f"> {HOSTILE}\n\n```html\n{HOSTILE}\n```\n[x](javascript:alert(1)) ![y](http://x/y.png)"
-        ),
-        use_of(HOSTILE, {HOSTILE: HOSTILE}),
-        use_of("Bash", {"command": HOSTILE}, HOSTILE, is_error=True),
-        use_of("mcp__s__" + HOSTILE, {"x": [HOSTILE]}, HOSTILE),
-    ],
-)
-def test_nothing_that_is_said_becomes_an_element(part):
+def test_nothing_that_is_said_becomes_an_element():
     """Whoever says it."""
-    html = part_html(part)
-    assert "alert(1)" in text_of(html)
-    assert "<script" not in html
-    assert "<img" not in html
-
-
-@given(st.text(), st.text(), st.text())
-def test_whatever_a_tool_says_is_text(name, given_text, result):
-    """Any characters at all."""
-    text_of(part_html(use_of(name, {"command": given_text}, result)))
+    with running() as scene:
+        scene.speak(HOSTILE)
+        scene.speak(
+            f"> {HOSTILE}\n\n```html\n{HOSTILE}\n```\n[x](javascript:alert(1)) ![y](http://x/y)"
+        )
+        scene.use_tool(HOSTILE, {HOSTILE: HOSTILE})
+        scene.use_tool("mcp__s__" + HOSTILE, {"x": [HOSTILE]}, use_id="t2")
+        scene.return_result(HOSTILE, is_error=True)
+        html = turn_html(scene.turn)
+        assert text_of(html).count("alert(1)") > 5
+        assert "<script" not in html
+        assert "<img" not in html
+        scene.end()
 
 
 def test_errors_and_data_are_escaped():
@@ -134,21 +101,6 @@ def test_errors_and_data_are_escaped():
         html = turn_html(scene.turn)
         text_of(html)
         assert "<script" not in html
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "expected"),
-    [
-        ("Bash", {"command": "ls  -l\n| wc", "timeout": 5}, ("Bash", "ls -l | wc")),
-        ("mcp__claude_sync__area", {"city": "Oslo", "n": 2}, ("area", "city=Oslo, n=2")),
-        ("mcp__", {}, ("mcp__", "")),
-        ("Odd", {"command": 5}, ("Odd", "command=5")),
-        ("Grep", {"pattern": "x" * 500}, ("Grep", "x" * 119 + "…")),
-    ],
-)
-def test_a_call_is_told_in_a_line(name, given, expected):
-    """What it is about, not all of it."""
-    assert summary_of(name, given) == expected
 
 
 def test_files_of_the_folder_are_named_without_it(tmp_path):
@@ -163,19 +115,15 @@ def test_files_of_the_folder_are_named_without_it(tmp_path):
         scene.end()
 
 
-def test_details_are_readable_and_bounded():
+def test_details_are_bounded():
     """A notebook keeps its outputs in its file."""
-    assert input_text({"command": "a\nb", "n": {"é": 1}}) == 'command: a\nb\nn: {"é": 1}'
-    assert shortened("x" * 4000) == "x" * 4000
-    assert shortened("x" * 5000) == "x" * 4000 + "\n… 1,000 more characters"
-    part = use_of("Bash", {"command": "y" * 50_000}, "z" * 50_000)
-    assert len(part_html(part)) < 10_000
-
-
-def test_lines_are_lines():
-    """Whatever was in the text."""
-    assert one_line(" a\n\tb  c ") == "a b c"
-    assert error_line(ValueError("two\nlines")) == "ValueError: two lines"
+    with running() as scene:
+        scene.use_tool("Write", {"content": "y" * 50_000})
+        scene.return_result("z" * 5000)
+        html = turn_html(scene.turn)
+        assert "… 1,000 more characters" in html
+        assert len(html) < 20_000
+        scene.end()
 
 
 class Shy:

@@ -85,8 +85,8 @@ def test_a_recording_and_the_saved_session_tell_the_same(client_of, model, home,
     told = []
     config = model.environment(home)["CLAUDE_CONFIG_DIR"]
     for chat in (
-        claude_sync.export_sources.chat_of(record),
-        claude_sync.export_sources.chat_of(session, config_dir=config),
+        claude_sync.render.sources.chat_of(record),
+        claude_sync.render.sources.chat_of(session, config_dir=config),
     ):
         steps = [step for step in chat.steps if step.kind != "end"]
         told.append([(step.kind, step.tool, step.text, step.state) for step in steps])

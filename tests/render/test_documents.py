@@ -16,13 +16,12 @@ from saved_sessions import Saved, conversation
 
 import claude_sync
 from claude_sync import UsageError
-from claude_sync.export_chats import Chat, Picture, Step
-from claude_sync.export_html import html_of, picture_html
-from claude_sync.export_markdown import LONGEST_TEXT, markdown_of
-from claude_sync.exports import written
+from claude_sync.render import Chat, Picture, Step
+from claude_sync.render.documents import written
+from claude_sync.render.html import LONGEST_TEXT, picture_html
 
 ALLOWED = {
-    *("main", "h1", "h2", "section", "div", "span", "p", "details", "summary", "b", "code"),
+    *("main", "nav", "h1", "h2", "section", "div", "span", "p", "details", "summary", "b", "code"),
     *("pre", "img", "a", "strong", "em", "table", "thead", "tbody", "tr", "th", "td"),
     *("ol", "ul", "li", "blockquote", "hr", "br"),
 }
@@ -61,11 +60,11 @@ def test_markdown_has_everything_in_order(config):
         "# Fix the function area, please.",
         "claude-x · session ",
         "## You\n\nFix the function area, please.\nIt is in shapes.py.",
-        "*thought:*\n\n> Let me look at it first.",
-        "## Claude\n\nI will look.",
+        "## Claude\n\n*thought:*\n\n> Let me look at it first.",
+        "I will look.",
         "**✓ `Read`** done",
-        "file_path: /srv/shop/shapes.py",
-        "**✓ `Edit`** done\n\n`/srv/shop/shapes.py`\n\n```diff\n@@ line 1 @@\n-def area(height",
+        "file_path: shapes.py",
+        "**✓ `Edit`** done\n\n`shapes.py`\n\n```diff\n@@ line 1 @@\n-def area(height",
         "+    return width * height",
         "**✗ `Bash`** failed\n\n```\n$ pytest -q",
         "exit code 1: no module named pytest",
@@ -117,17 +116,27 @@ def test_nothing_in_the_html_runs_or_is_loaded(config):
     assert not re.search(r"<(?:iframe|object|embed|link|base|form|meta|style)\b", body)
     assert HOSTILE not in html
     elements = Elements()
-    elements.feed(html[html.index("<main>") : html.index('<section class="timeline">')])
+    elements.feed(html[html.index("<main") : html.index('<section class="timeline">')])
     assert elements.names <= ALLOWED
-    known = ("data:image/png;base64,", "http://127.0.0.1:9/", "https://example.org/")
+    known = ("#turn-", "data:image/png;base64,", "http://127.0.0.1:9/", "https://example.org/")
     assert all(address.startswith(known) for address in elements.addresses)
-    assert elements.attributes <= {"class", "open", "alt", "src", "href", "target", "rel", "style"}
+    assert elements.attributes <= {
+        "class",
+        "id",
+        "open",
+        "alt",
+        "src",
+        "href",
+        "target",
+        "rel",
+        "style",
+    }
 
 
 def test_long_texts_are_cut_and_counted(config):
     """A page of a hundred thousand signs is enough; the JSON has all."""
     chat = Chat([Step("user", "x" * (LONGEST_TEXT + 1234)), Step("tool", "y" * 200_000, tool="T")])
-    for text in (html_of(chat), markdown_of(chat)):
+    for text in (written(chat, "html"), written(chat, "md")):
         assert "… 1,234 more characters" in text
         assert "… 100,000 more characters" in text
 
@@ -165,7 +174,7 @@ def test_a_text_cannot_leave_its_block_of_markdown():
         ],
         title="a\nb",
     )
-    text = markdown_of(chat)
+    text = written(chat, "md")
     assert text.startswith("# a b\n")
     assert "````\n```\n# no heading\n```\n````" in text
     assert "### mine\n```\n# code\n```\n\n## You\n\nnext" in text
@@ -245,13 +254,13 @@ def test_markdown_is_published_without_fear():
     steps = [Step(kind, f"a\n{evil}") for kind in ("user", "claude", "thinking", "summary", "note")]
     steps += [Step("end", evil, state="failed")]
     steps += [Step("user", pictures=(Picture(f"image/png) {evil} (", "AAAA"),))]
-    text = markdown_of(Chat(steps, title=evil, cwd=evil))
-    assert text.count("\\<script>x\\</script>") == 8
-    assert text.count("<script>") == 8
+    text = written(Chat(steps, title=evil, cwd="/srv/shop"), "md")
+    assert text.count("\\<script>x\\</script>") == 7
+    assert text.count("<script>") == 7
     assert text.endswith("*an image*\n")
 
 
 def test_code_within_a_line_swallows_nothing():
     """What looks like the beginning of a block may be none."""
-    text = markdown_of(Chat([Step("claude", "```ls``` lists"), Step("claude", "# more")]))
-    assert "```ls``` lists\n\n## Claude\n\n### more\n" in text
+    text = written(Chat([Step("claude", "```ls``` lists"), Step("claude", "# more")]), "md")
+    assert "```ls``` lists\n\n### more\n" in text

@@ -10,7 +10,7 @@ from saved_sessions import Saved, conversation
 
 import claude_sync
 from claude_sync import Client, UsageError
-from claude_sync.export_sources import chat_of
+from claude_sync.render.sources import chat_of
 from claude_sync.sessions import list_sessions, read_session
 from claude_sync.testing import Recording, ScriptedCli, StandIn, builders
 

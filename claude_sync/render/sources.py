@@ -13,33 +13,32 @@ Decisions taken here and nowhere else:
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any
 
-from .engine.marks import ENDED, SENT, Marks
-from .errors import UsageError
-from .export_chats import Chat, Writer
-from .messages.parsing import parse
-from .messages.usage import Usage
-from .protocol.codec import decode
-from .protocol.costs import CostMeter
-from .sessions.files import time_at
-from .support.conceal import Concealer, TooDeep
+from ..engine.marks import ENDED, SENT, Marks
+from ..errors import UsageError
+from ..messages.parsing import parse
+from ..messages.usage import Usage
+from ..protocol.codec import decode
+from ..protocol.costs import CostMeter
+from ..sessions.files import time_at
+from ..support.conceal import Concealer, TooDeep
+from .chats import Chat, title_of
 
 if TYPE_CHECKING:
-    from .client import Client
+    from ..client import Client
 
 __all__ = ["chat_of"]
-
-LONGEST_TITLE = 100
 
 
 def chat_of(source: Any, cwd: Any = None, config_dir: Any = None) -> Chat:
     """The conversation that *source* is; see :func:`claude_sync.export`."""
-    from .client import Client
-    from .messages.answer import Answer
-    from .sessions.listing import SessionInfo
-    from .testing.recording import Recording
+    from ..client import Client
+    from ..messages.answer import Answer
+    from ..sessions.listing import SessionInfo
+    from ..testing.recording import Recording
 
     if isinstance(source, Client):
         chat = of_client(source, config_dir)
@@ -58,15 +57,12 @@ def chat_of(source: Any, cwd: Any = None, config_dir: Any = None) -> Chat:
             "export() takes a client, an answer, a recording, a session or messages, not "
             f"{type(source).__name__}."
         )
-    chat.title = chat.title or title_of(chat)
+    first = next((each.title for each in chat.rounds if each.title), "")
+    # Old CLIs, and sessions without a title, are called after the whole first prompt.
+    chat.title = (
+        (title_of(chat.title) if chat.title else first) or chat.session_id or "Conversation"
+    )
     return chat
-
-
-def title_of(chat: Chat) -> str:
-    """The first words of the person, on one line."""
-    first = next((step.text for step in chat.steps if step.kind == "user" and step.text), "")
-    line = " ".join(first.split()) or chat.session_id or "Conversation"
-    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
 
 
 # Messages and answers.
@@ -74,15 +70,15 @@ def title_of(chat: Chat) -> str:
 
 def of_messages(messages: Iterable[Any]) -> Chat:
     """What these messages say."""
-    writer = Writer()
+    chat = Chat()
     for message in messages:
         if not hasattr(message, "raw"):
             raise UsageError(
                 "export() takes messages as handlers get them, as read_session() and "
                 f"answer.messages give them; not {type(message).__name__}."
             )
-        writer.add(message)
-    return writer.chat
+        chat.add(message)
+    return chat
 
 
 def of_answer(answer: Any) -> Chat:
@@ -90,8 +86,7 @@ def of_answer(answer: Any) -> Chat:
     chat = of_messages(answer.messages)
     chat.cost_usd, chat.usage = answer.cost_usd, answer.usage
     chat.session_id = answer.session_id
-    if answer._marks is not None:
-        chat.timeline = answer.timeline()
+    chat.timeline = answer.timeline()
     return chat
 
 
@@ -112,7 +107,7 @@ def of_client(client: Client, config_dir: Any) -> Chat:
     return chat
 
 
-def config_of(environment: Mapping[str, Any]) -> Optional[str]:
+def config_of(environment: Mapping[str, Any]) -> str | None:
     """Where a CLI with this environment keeps its files."""
     named = environment.get("CLAUDE_CONFIG_DIR")
     if named:
@@ -123,8 +118,8 @@ def config_of(environment: Mapping[str, Any]) -> Optional[str]:
 
 def of_session(session: Any, cwd: Any, config_dir: Any) -> Chat:
     """A conversation that a CLI has saved."""
-    from .sessions import list_sessions, read_session
-    from .sessions.listing import SessionInfo
+    from ..sessions import read_session, session_info
+    from ..sessions.listing import SessionInfo
 
     messages = read_session(session, cwd, subagents=True, config_dir=config_dir)
     if not messages and isinstance(session, Path):
@@ -132,19 +127,18 @@ def of_session(session: Any, cwd: Any, config_dir: Any) -> Chat:
             f"there is no conversation in {os.fspath(session)!r}. Name a recording, or the file "
             "of a session."
         )
-    writer = Writer("session")
+    chat = Chat(source="session")
     clock = Clock()
     usage = Usage()
-    counted: Dict[str, Any] = {}
+    counted: dict[str, Any] = {}
     for message in messages:
         at = seconds_of(message.raw)
-        writer.add(message, at)
+        chat.add(message, at)
         if at is not None:
             clock.saved(message, at)
         counted.update(usage_of(message))
     for each in counted.values():
         usage.count(each)
-    chat = writer.chat
     chat.usage = usage
     chat.timeline = clock.timeline()
     chat.began = next((at for at in map(seconds_of_message, messages) if at is not None), None)
@@ -154,23 +148,22 @@ def of_session(session: Any, cwd: Any, config_dir: Any) -> Chat:
     if isinstance(session, SessionInfo):
         chat.title = session.title
     elif isinstance(session, str):
-        infos = list_sessions(cwd, everything=True, config_dir=config_dir)
-        chat.title = next((info.title for info in infos if info.session_id == session), "")
+        chat.title = session_info(session, cwd, config_dir=config_dir).title
     return chat
 
 
-def seconds_of_message(message: Any) -> Optional[float]:
+def seconds_of_message(message: Any) -> float | None:
     """When it was saved."""
     return seconds_of(message.raw)
 
 
-def seconds_of(raw: Mapping[str, Any]) -> Optional[float]:
+def seconds_of(raw: Mapping[str, Any]) -> float | None:
     """When a line was saved, in seconds since 1970."""
     when = time_at(raw)
     return None if when is None else when.timestamp()
 
 
-def usage_of(message: Any) -> Dict[str, Any]:
+def usage_of(message: Any) -> dict[str, Any]:
     """The tokens of a reply, by its id: its lines repeat them, and the last is right."""
     usage = getattr(message, "usage", None)
     if message.type != "assistant" or not isinstance(usage, dict):
@@ -207,7 +200,7 @@ def is_recording(path: Any) -> bool:
 
 def of_recording(path: Any) -> Chat:
     """What ``Client(record=...)`` has written."""
-    from .testing.recording import lives_of
+    from ..testing.recording import lives_of
 
     reading = RecordingReader()
     for life in lives_of(os.fspath(path)):
@@ -215,7 +208,7 @@ def of_recording(path: Any) -> Chat:
         for line in life.lines:
             if line.message is not None:
                 reading.line(line.message, line.is_heard, line.seconds)
-    chat = reading.writer.chat
+    chat = reading.chat
     chat.cost_usd, chat.usage = reading.meter.total_usd, reading.meter.usage
     chat.timeline = reading.clock.timeline()
     return chat
@@ -225,13 +218,13 @@ class RecordingReader:
     """Both directions of the wire, line by line."""
 
     def __init__(self) -> None:
-        self.writer = Writer("recording")
+        self.chat = Chat(source="recording")
         self.meter = CostMeter()
         self.clock = Clock()
         self._concealer = Concealer()
-        self._asked: Dict[str, Mapping[str, Any]] = {}
-        self._usage_requests: List[str] = []
-        self._prompts: List[str] = []
+        self._asked: dict[str, Mapping[str, Any]] = {}
+        self._usage_requests: list[str] = []
+        self._prompts: list[str] = []
 
     def line(self, wire: Mapping[str, Any], is_heard: bool, at: float) -> None:
         """One message."""
@@ -250,16 +243,16 @@ class RecordingReader:
             message = parse(clean)
             if message.type == "result":
                 charge = self.meter.result(clean)
-                self.writer.end(message, at, charge.usd)  # type: ignore[arg-type]
+                self.chat.end(message, at, charge.usd)  # type: ignore[arg-type]
             else:
-                self.writer.add(message, at)
+                self.chat.add(message, at)
             self.clock.see(clean, at)
 
     def _prompt(self, clean: Mapping[str, Any], at: float) -> None:
         message = parse({"type": "user", **clean} if "message" in clean else clean)
         if message.type == "user":
             self._prompts.append(str(clean.get("uuid")))
-            self.writer.add(message, at)
+            self.chat.add(message, at)
             self.clock.begin(getattr(message, "text", ""), at)
 
     def _control(self, clean: Mapping[str, Any], is_heard: bool, at: float) -> None:
@@ -286,15 +279,15 @@ class RecordingReader:
     def _decided(self, request: Mapping[str, Any], body: Mapping[str, Any]) -> None:
         said = {"allow": "allowed", "deny": "denied"}.get(str(body.get("behavior")), "")
         if said and isinstance(request.get("tool_use_id"), str):
-            self.writer.decided(request["tool_use_id"], said)
+            self.chat.decided(request["tool_use_id"], said)
 
 
 class Clock:
     """Marks, as a client makes them, of times that were written down."""
 
     def __init__(self) -> None:
-        self._marks: List[Marks] = []
-        self._waits: Dict[str, Any] = {}
+        self._marks: list[Marks] = []
+        self._waits: dict[str, Any] = {}
         self._ended = True
         self._last = 0.0
 

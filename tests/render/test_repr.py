@@ -12,9 +12,10 @@ from safe_html import checked_text
 from tables import each
 
 import claude_sync
-from claude_sync import LATER, Answer, Client, displays
-from claude_sync.displays import code, fenced, html_of, markdown_of
+from claude_sync import LATER, Answer, Client
 from claude_sync.markup import markdown_to_html
+from claude_sync.render.prose import code, fenced
+from claude_sync.render.repr import TAG, html_of, markdown_of
 from claude_sync.testing import builders
 
 pytestmark = pytest.mark.usefixtures("all_was_expected")
@@ -81,7 +82,7 @@ def test_an_answer_is_shown_as_it_is_meant():
     assert SCRIPT in text_of(answer)
     shown = answer._repr_markdown_()
     assert shown.startswith("**bold** &lt;")
-    assert displays.TAG.search(shown) is None
+    assert TAG.search(shown) is None
 
 
 @each(
@@ -101,11 +102,12 @@ def test_markdown_has_no_html(text, shown):
 
 
 def test_code_and_quotes_stand_out():
-    """By inline styles, because a page may have none."""
+    """By styles of its own, because a page may have none."""
     answer = Answer("```py\nx\n```\n> said")
     assert text_of(answer).split() == ["x", "said"]
-    assert f'<pre style="{displays.CODE}"><code class="language-py">' in answer._repr_html_()
-    assert f'<blockquote style="{displays.QUOTE}">' in answer._repr_html_()
+    html = answer._repr_html_()
+    assert '<pre><code class="language-py">' in html
+    assert "<style>" in html and ".claude-sync blockquote" in html
 
 
 def test_an_answer_tells_what_it_took(client, cli):
@@ -162,7 +164,7 @@ def test_a_turn_shows_how_far_it_is(client, cli):
     assert "runningGrep" in shown
     assert shown.endswith("<b>**half")
     assert "- `Bash` failed" in turn._repr_markdown_()
-    assert displays.TAG.search(turn._repr_markdown_()) is None
+    assert TAG.search(turn._repr_markdown_()) is None
     cli.end_turn(user, "done")
     turn.result(PATIENCE)
     assert text_of(turn).startswith("doneLook")
@@ -224,9 +226,9 @@ def test_a_request_shows_its_diff(client, cli, tmp_path):
     assert shown.startswith("openClaude wants to use Edit")
     assert "a <b>change</b>" in shown
     lines = html.split("<span ")
-    assert [line for line in lines if displays.ADDED in line and "+&lt;script" in line]
-    assert [line for line in lines if displays.REMOVED in line and "-&lt;b&gt;two" in line]
-    assert len([line for line in lines if displays.ADDED in line]) == 1
+    assert [line for line in lines if 'class="added"' in line and "+&lt;script" in line]
+    assert [line for line in lines if 'class="removed"' in line and "-&lt;b&gt;two" in line]
+    assert len([line for line in lines if 'class="added"' in line]) == 1
     assert "```diff" in request._repr_markdown_()
     request.allow()
     cli.expect_reply(asked)
@@ -243,9 +245,8 @@ def test_lines_that_look_like_the_head_of_a_diff_keep_their_colours(client, cli,
     change = {"file_path": str(path), "old_string": "-- old", "new_string": "++ evil()"}
     request, asked = request_of(client, cli, "Edit", change)
     lines = request._repr_html_().split("<span ")
-    assert [line for line in lines if displays.ADDED in line and "+++ evil()" in line]
-    assert [line for line in lines if displays.REMOVED in line and "--- old" in line]
-    assert displays.WRAPPED in request._repr_html_()  # nothing is out of sight on the right
+    assert [line for line in lines if 'class="added"' in line and "+++ evil()" in line]
+    assert [line for line in lines if 'class="removed"' in line and "--- old" in line]
     request.deny()
     cli.expect_reply(asked)
     cli.end_turn(user, "done")
@@ -258,8 +259,7 @@ def test_a_command_is_no_diff(client, cli):
     request, asked = request_of(
         client, cli, "Bash", {"command": f"ls \\\n-l {SCRIPT}"}, title=f"Run {SCRIPT}?"
     )
-    assert displays.REMOVED not in request._repr_html_()
-    assert '<span style="display: block' not in request._repr_html_()
+    assert 'class="removed"' not in request._repr_html_()
     assert text_of(request).startswith(f"openRun {SCRIPT}?")
     assert f"-l {SCRIPT}" in text_of(request)
     request.deny()

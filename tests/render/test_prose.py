@@ -5,7 +5,7 @@ from __future__ import annotations
 from counted_steps import steps_of
 from tables import each
 
-from claude_sync.export_prose import tamed, tamed_words
+from claude_sync.render.prose import tamed, tamed_words
 
 KEPT = [
     "Some *words*, `List<String>` and ``a ` <b>``; 1 < 2, a<3, and <https://example.org/x>.",
@@ -26,6 +26,8 @@ CHANGED = [
     ("> `<b>`", "> `\\<b>`"),
     ("[x](`a) <b> `", "[x](`a) \\<b> `"),
     ("[x](javascript:a)", "[x]\\(javascript:a)"),
+    ("[x](file:///etc/passwd)", "[x]\\(file:///etc/passwd)"),
+    ("see ![x](https://e.org/p.png) !", "see \\![x](https://e.org/p.png) !"),
     ("[x](  &#106;ava&Tab;script:a)", "[x]\\(  &#106;ava&Tab;script:a)"),
     ("[x](\nJavaScript:a)", "[x]\\(\nJavaScript:a)"),
     ("[x]: data:text/html,y", "[x]\\: data:text/html,y"),

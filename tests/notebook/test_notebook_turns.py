@@ -2,48 +2,48 @@
 
 from notebook_shells import running
 
-from claude_sync.notebook.parts import Use, Words, outcome_of, parts_of, stamp_of
+from claude_sync.render.turns import chat_of_turn, outcome_of, stamp_of
 from claude_sync.testing import builders
 
 
-def shape(parts):
-    """The parts in short."""
+def shape(turn):
+    """The steps in short."""
     return [
-        part.text if isinstance(part, Words) else (part.use.name, part.result and part.result.text)
-        for part in parts
+        (step.tool, step.state, step.text) if step.kind == "tool" else step.text
+        for step in chat_of_turn(turn).steps
     ]
 
 
 def test_text_and_tools_keep_their_order():
     """Also the text of which only a beginning has come."""
     with running() as scene:
-        assert parts_of(scene.turn) == ()
+        assert shape(scene.turn) == []
         scene.speak("first ")
         scene.use_tool()
-        assert shape(parts_of(scene.turn)) == ["first ", ("Bash", None)]
+        assert shape(scene.turn) == ["first ", ("Bash", "unfinished", "")]
         scene.return_result("two files")
         scene.begin_to_speak("and ", "so")
-        assert shape(parts_of(scene.turn)) == ["first ", ("Bash", "two files"), "and so"]
+        assert shape(scene.turn) == ["first ", ("Bash", "done", "two files"), "and so"]
         scene.end()
 
 
-def test_blocks_of_text_that_follow_each_other_are_one_text():
-    """A paragraph may be cut anywhere."""
+def test_messages_are_apart():
+    """Each is a step, so that their words do not run together."""
     with running() as scene:
-        scene.speak("one ")
+        scene.speak("one")
         scene.speak("two")
-        assert parts_of(scene.turn) == (Words("one two"),)
+        assert shape(scene.turn) == ["one", "two"]
         scene.end()
 
 
-def test_tools_of_subagents_are_parts_and_their_words_are_not():
-    """What an agent says is for Claude."""
+def test_what_a_subagent_does_is_inside_of_its_step():
+    """What an agent says, and the tools it uses."""
     with running() as scene:
         scene.use_tool("Task")
-        said = builders.assistant("agent's words", "m5", parent="t1")
-        scene.cli.say(said)
+        scene.cli.say(builders.assistant("agent's words", "m5", parent="t1"))
         scene.use_tool("Read", use_id="t2", parent="t1")
-        assert shape(parts_of(scene.turn)) == [("Task", None), ("Read", None)]
+        (step,) = chat_of_turn(scene.turn).steps
+        assert [each.text or each.tool for each in step.steps] == ["agent's words", "Read"]
         scene.end()
 
 
@@ -51,7 +51,7 @@ def test_what_only_the_result_says_is_shown_at_the_end():
     """Commands print nothing before."""
     with running("/cost") as scene:
         scene.end("Total cost: 0")
-        assert parts_of(scene.turn) == (Words("Total cost: 0"),)
+        assert shape(scene.turn) == ["Total cost: 0"]
 
 
 def test_a_turn_that_is_asked_again_shows_what_is_said_now():
@@ -60,11 +60,11 @@ def test_a_turn_that_is_asked_again_shows_what_is_said_now():
         scene.speak("first try")
         scene.turn._begin_again(None)
         scene.turn._texts.append("second")
-        assert parts_of(scene.turn) == (Words("first trysecond"),)
+        assert shape(scene.turn) == ["first try", "second"]
         scene.turn._texts.clear()
         scene.speak(", second ")
         scene.turn._texts.append("half")
-        assert parts_of(scene.turn) == (Words("first try, second half"),)
+        assert shape(scene.turn) == ["first try", ", second ", "half"]
         scene.end()
 
 
@@ -78,9 +78,6 @@ def test_the_stamp_changes_when_there_is_more_to_show():
         scene.use_tool()
         stamps.append(stamp_of(scene.turn))
         scene.return_result("result")
-        stamps.append(stamp_of(scene.turn))
-        # Somebody may look after the message was taken, and before its result was.
-        scene.turn._tool_results["later"] = scene.turn._tool_results["t1"]
         stamps.append(stamp_of(scene.turn))
         scene.end()
         stamps.append(stamp_of(scene.turn))
@@ -106,15 +103,5 @@ def test_a_turn_that_was_withdrawn_has_no_outcome():
         queued = scene.client.submit("later")
         assert queued.cancel()
         assert outcome_of(queued) == (None, None)
-        assert parts_of(queued) == ()
-        scene.end()
-
-
-def test_a_use_without_a_result_runs():
-    """Parts can be compared, for tests of those who show them."""
-    with running() as scene:
-        scene.use_tool(given={"command": "ls"})
-        (part,) = parts_of(scene.turn)
-        assert isinstance(part, Use)
-        assert (part.use.input, part.result) == ({"command": "ls"}, None)
+        assert shape(queued) == []
         scene.end()

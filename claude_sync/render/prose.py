@@ -9,7 +9,8 @@ It stays Markdown, with three differences:
 
 * Its headings are below those of the document.
 * HTML in it shows as text, as in the HTML that is exported; links lead nowhere where something
-  runs. Many who make pages of Markdown let both through.
+  runs, and to no file; images are links, so that nothing is loaded. Many who make pages of
+  Markdown let all of it through.
 * It ends where it ends: a block of code without an end takes nothing else into it.
 
 Only in code is nothing changed, and only where every reader of Markdown agrees that it is
@@ -22,7 +23,9 @@ import html
 import re
 from typing import List, Match, Optional
 
-__all__ = ["tamed", "tamed_words"]
+from .chats import one_line
+
+__all__ = ["code", "fenced", "tamed", "tamed_words"]
 
 # Ours are of the first two levels.
 DEEPER = "##"
@@ -38,7 +41,7 @@ QUOTE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*>")
 MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
 ADDRESS = re.compile(r"<(?:(?:https?://|mailto:)[^\s<>`]*|[\w.+-]+@[\w.-]+)>")
 TARGET = re.compile(r"\][(:][\s>]*<?\s*(\S{1,400})")
-SCHEME = re.compile(r"(?:javascript|vbscript|data):", re.IGNORECASE)
+SCHEME = re.compile(r"(?:javascript|vbscript|data|file):", re.IGNORECASE)
 # With a bar, the line of a fence may be the head of a table.
 NOT_IN_NAMES = re.compile(r"[|<>\\]")
 # What is no plain address behind a label: backticks in one are no marks of code.
@@ -165,6 +168,8 @@ def tamed_line(line: str, following: str, is_sure: bool) -> str:
             address = ADDRESS.match(line, place)
             piece = address.group() if address else "\\<"
             step = len(piece) if address else 1
+        elif character == "!" and line.startswith("[", place + 1):
+            piece = "\\!"
         elif character == "]" and leads_astray(line, place, following):
             step, piece = 2, f"]\\{line[place + 1]}"
         pieces.append(piece)
@@ -180,3 +185,24 @@ def leads_astray(line: str, place: int, following: str) -> bool:
     if found is None:
         return False
     return SCHEME.match(LEFT_OUT.sub("", html.unescape(found.group(1)))) is not None
+
+
+# Texts that are shown as they are.
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A text as a block of Markdown that it cannot leave."""
+    ticks = "`" * max(3, longest_run(text) + 1)
+    return f"{ticks}{language}\n{text}\n{ticks}"
+
+
+def code(text: str) -> str:
+    """A text as a code span that it cannot leave."""
+    text = one_line(text)
+    ticks = "`" * (longest_run(text) + 1)
+    return f"{ticks} {text} {ticks}" if "`" in text else f"`{text}`"
+
+
+def longest_run(text: str) -> int:
+    """The length of the longest run of backticks."""
+    return max(map(len, TICKS.findall(text)), default=0)

@@ -110,18 +110,19 @@ class ClaudeError(Exception):
         cls._data = (*cls._data, *cls.__annotations__)
 
     def __init__(self, *args: Any, **data: Any) -> None:
-        super().__init__(*args, *data.values())
         self.client: str | None = None
         given = {**dict(zip(self._data, args)), **data}
         required = {name for name in self._data if not hasattr(type(self), name)}
         if not required <= given.keys() <= {*self._data}:
             raise TypeError(f"{type(self).__name__} takes {', '.join(self._data) or 'a text'}")
-        vars(self).update({name: self._kept(value) for name, value in given.items()})
+        kept = {name: self._kept(name, value) for name, value in given.items()}
+        vars(self).update(kept)
+        super().__init__(*(kept.values() if self._data else args))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
-    def _kept(self, value: Any) -> Any:
+    def _kept(self, _name: str, value: Any) -> Any:
         """A value as the error keeps it."""
         return tuple(value) if isinstance(value, list) else value
 
@@ -597,9 +598,9 @@ class UsageError(ClaudeError):
 
     _user_message = "This application made a mistake."
 
-    def _kept(self, value: Any) -> Any:
+    def _kept(self, name: str, value: Any) -> Any:
         plain = value is None or isinstance(value, (str, int, float, bool))
-        return value if plain else reprlib.repr(value)
+        return value if plain or name != "value" else reprlib.repr(value)
 
 
 class CalledFromHandler(UsageError):

@@ -53,9 +53,8 @@ def check_seconds(name: str, value: Any, *, zero: bool = False) -> float:
     if hasattr(value, "total_seconds"):
         raise refuse(name, value, f"{wanted} (pass .total_seconds() of a timedelta)")
     # True is an int to Python, and never meant as a second. Nan fails every comparison.
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise refuse(name, value, wanted)
-    if not (value > 0 or (zero and value == 0)):
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not (value > 0 or (zero and value == 0)):
         raise refuse(name, value, wanted)
     # An int may be too large for a float; to compare it is safe.
     return LONGEST if value > LONGEST else float(value)
@@ -90,41 +89,25 @@ def check_function(name: str, function: Any, example: str = "function(event)") -
 
     if not callable(function):
         raise refuse(name, function, f"a function of one argument, {example}")
-    call = getattr(type(function), "__call__", None)  # noqa: B004 - of an object
-    for each in (function, call):
+    problem = ""
+    for each in (function, getattr(type(function), "__call__", None)):  # noqa: B004
         if inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each):
-            raise refused_function(
-                name,
-                function,
-                "an async function, which nothing awaits: it would never run",
-                "Write it with 'def'. It may wait; asyncio.run(...) inside it works.",
+            problem = (
+                "an async function, which nothing awaits: it would never run. Write it with 'def'. "
+                "It may wait; asyncio.run(...) inside it works"
             )
-        if inspect.isgeneratorfunction(each):
-            raise refused_function(
-                name,
-                function,
-                "a generator function: calling it would run nothing",
-                "Write it without 'yield'.",
-            )
+        elif inspect.isgeneratorfunction(each):
+            problem = "a generator function: calling it would run nothing. Write it without 'yield'"
     try:
-        signature = inspect.signature(function)
-    except Exception:  # some functions of C have none, and code of the program may raise
-        return function
-    try:
-        signature.bind(None)
+        inspect.signature(function).bind(None)
     except TypeError as error:
-        raise refused_function(
-            name,
-            function,
-            f"not callable with one argument ({error})",
-            f"Write 'def {example}', or pass a bound method.",
-        ) from None
+        wanted = f"Write 'def {example}', or pass a bound method"
+        problem = problem or f"not callable with one argument ({error}). {wanted}"
+    except Exception:  # some functions of C have no signature, and code of the program may raise
+        pass
+    if problem:
+        raise UsageError(f"{name} is {problem}.", option=name, value=function)
     return function
-
-
-def refused_function(name: str, function: Any, what: str, advice: str) -> UsageError:
-    """The error for a function that could only fail, or do nothing, when it is called."""
-    return UsageError(f"{name} is {what}. {advice}", option=name, value=function)
 
 
 # The nearest right name.
@@ -135,7 +118,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def suggests_arguments(method: F) -> F:
     """Decorate a method: for a misspelled keyword argument it suggests the right one."""
-    names = names_of_arguments(method)
+    code = method.__code__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
 
     @functools.wraps(method)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -148,12 +132,6 @@ def suggests_arguments(method: F) -> F:
             raise
 
     return cast("F", call)
-
-
-def names_of_arguments(function: Any) -> tuple[str, ...]:
-    """The names of the arguments of a plain function, without self."""
-    code = function.__code__
-    return tuple(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
 
 
 def check_keywords(
@@ -174,21 +152,15 @@ def unknown_argument(function: str, name: str, known: Sequence[str]) -> UsageErr
     return UsageError(text, option=name, nearest=meant)
 
 
-def squashed(text: str) -> str:
-    """A name without its case and its separators."""
-    return text.lower().replace("_", "").replace("-", "")
-
-
 def nearest(value: object, words: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The one of *words* that *value* was probably meant to be, or None."""
+    """The one of *words* that *value* was probably meant to be, or None; case does not count."""
     if not isinstance(value, str) or len(value) > 200:  # the search is slow for long texts
         return None
     import difflib  # slow to load, and only needed for the text of an error
 
-    known: dict[str, str] = {}
-    for each in words:
-        known.setdefault(squashed(each), each)
-    close = difflib.get_close_matches(squashed(value), known, n=1, cutoff=cutoff)
+    known = {re.sub("[-_]", "", word).lower(): word for word in words}
+    wanted = re.sub("[-_]", "", value).lower()
+    close = difflib.get_close_matches(wanted, known, n=1, cutoff=cutoff)
     return known[close[0]] if close else None
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..errors import UsageError
 from .images import LARGEST_IMAGE, LARGEST_SIDE, Image, image_fault
+from .text import short
 
 __all__ = ["LARGEST_TOTAL", "content_of", "image_of", "is_picture", "sendable"]
 
@@ -30,6 +31,10 @@ SOURCES = (
     "Pass the path of a file, its bytes, an open file, a claude_sync.Image, a Pillow image or "
     "a matplotlib figure."
 )
+NOT_READ = (
+    "Check the path and your rights. A text goes into data=..., or attach text.encode(); what is "
+    "at an address is downloaded first."
+)
 
 # An image that is too large is reduced to this. CLIs do the same to files that they read.
 REDUCED_SIDE = 2000
@@ -41,7 +46,7 @@ def content_of(source: Any, label: str) -> tuple[bytes | str, str | None]:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), None
     if isinstance(source, (str, os.PathLike)):
-        return content_at(os.fsdecode(os.fspath(source)))
+        return content_at(os.fsdecode(source))
     if isinstance(source, Image):
         return source.data, None
     if is_picture(source):
@@ -53,9 +58,9 @@ def content_of(source: Any, label: str) -> tuple[bytes | str, str | None]:
 
 def image_of(source: Any) -> Image:
     """The image that *source* is or holds; what :meth:`Image.open` does."""
-    for image in (source, getattr(source, "image", None)):  # an ImageBlock has one
-        if isinstance(image, Image):
-            return image
+    source = getattr(source, "image", source)  # an ImageBlock has one
+    if isinstance(source, Image):
+        return source
     content, name = content_of(source, "the image")
     data = content if isinstance(content, bytes) else b""  # an open text is no image
     fault = image_fault(data)
@@ -65,44 +70,24 @@ def image_of(source: Any) -> Image:
 
 
 def content_at(path: str) -> tuple[bytes, str]:
-    """The file at a path, which may begin with ``~``."""
+    """The file at a path, which may begin with ``~``; nothing else is opened."""
     if path.startswith("~") and not os.path.exists(path):
         path = os.path.expanduser(path)
     try:
-        check_is_file(path)
-        with open(path, "rb") as file:
-            return file.read(), sendable(os.path.basename(path))
+        found = os.stat(path)
+        if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_TOTAL:
+            with open(path, "rb") as file:
+                return file.read(), sendable(os.path.basename(path))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        shown = repr(path if len(path) <= SHOWN else path[:SHOWN] + "...")
-        raise UsageError(f"cannot attach {shown}: {reason}. {advice_on(path)}") from error
-
-
-def check_is_file(path: str) -> None:
-    """Refuse what is no file without opening it: a pipe could keep us waiting for ever."""
-    found = os.stat(path)
+        raise UsageError(f"cannot attach {short(path, SHOWN)}: {reason}. {NOT_READ}") from error
+    what, advice = "a pipe or a device", "Read it yourself, and attach the bytes."
     if stat.S_ISDIR(found.st_mode):
-        what, advice = (
-            "a folder",
-            "Attach files in it, or let Claude read it in one of its folders.",
-        )
-    elif not stat.S_ISREG(found.st_mode):
-        what, advice = "a pipe or a device", "Read it yourself, and attach the bytes."
-    elif found.st_size > LARGEST_TOTAL:
+        what, advice = "a folder", "Attach files in it, or let Claude read it in its own folders."
+    elif stat.S_ISREG(found.st_mode):
         what = f"too large, {found.st_size / 1e6:.0f} MB"
         advice = "Attach a part of it, or let Claude read the file itself."
-    else:
-        return
     raise UsageError(f"{path!r} is {what}. {advice}")
-
-
-def advice_on(path: str) -> str:
-    """What to do about a path that cannot be read."""
-    if "://" in path or path.startswith("data:"):
-        return "An address is no file. Download it, and attach the bytes."
-    if "\n" in path or len(path) > 255:
-        return "A str is the path of a file. For a text use data=..., or attach text.encode()."
-    return "Check the path, which starts at the folder of this program, and your rights."
 
 
 def content_left(file: Any, label: str) -> tuple[bytes | str, str | None]:
@@ -116,14 +101,13 @@ def content_left(file: Any, label: str) -> tuple[bytes | str, str | None]:
         # Raw pipes and sockets give little at a time.
         while content and len(content) <= LARGEST_TOTAL and (more := file.read(LARGEST_TOTAL)):
             content += more
-        position = file.tell() if hasattr(file, "seekable") and file.seekable() else 0
     except Exception as error:  # an object of the program's may raise anything
         reason = f"{type(error).__name__}: {error}"[:SHOWN]
         advice = "Open it for reading: images and PDFs with 'rb', texts with their encoding."
         raise UsageError(f"cannot read {label}: {reason}. {advice}") from error
     if not isinstance(content, (bytes, str)):
         raise UsageError(f"cannot read {label}: its read() gives no bytes. {SOURCES}")
-    if not content and position:
+    if not content:
         raise UsageError(f"nothing is left to read in {label}. Go back first: file.seek(0).")
     return content, sendable(shown) or None
 
@@ -174,19 +158,20 @@ def pillow_bytes(image: Any) -> bytes:
     image = ImageOps.exif_transpose(image)
     if image.mode[0] in "IF":  # one number a pixel
         image = grey(image)
-    elif image.mode not in ("1", "L", "LA", "P", "RGB", "RGBA"):
-        image = with_colors(image)
-    data = saved(image.save, format="PNG") if max(image.size) <= LARGEST_SIDE else b""
-    if not 0 < len(data) <= LARGEST_IMAGE:
-        image = with_colors(image)
-        image.thumbnail((REDUCED_SIDE, REDUCED_SIDE))
+    if max(image.size) <= LARGEST_SIDE:
+        image = image if image.mode in ("1", "L", "LA", "P", "RGB", "RGBA") else colored(image)
         data = saved(image.save, format="PNG")
+        if len(data) <= LARGEST_IMAGE:
+            return data
+    image = colored(image)
+    image.thumbnail((REDUCED_SIDE, REDUCED_SIDE))
+    data = saved(image.save, format="PNG")
     if len(data) > LARGEST_IMAGE:
         data = saved(image.convert("RGB").save, format="JPEG", quality=JPEG_QUALITY)
     return data
 
 
-def with_colors(image: Any) -> Any:
+def colored(image: Any) -> Any:
     """A copy of the image in colors."""
     transparent = image.mode in ("RGBA", "LA", "PA", "RGBa") or "transparency" in image.info
     return image.convert("RGBA" if transparent else "RGB")

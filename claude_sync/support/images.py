@@ -185,11 +185,10 @@ class Image:
     @property
     def data(self) -> bytes:
         """The bytes of the image file. UsageError for an image that came without."""
-        if self._data is not None:
-            return self._data
-        if self.url is not None:
-            raise UsageError(f"the image came as an address only. Download {self.url!r}.")
-        raise UsageError("the image came without readable data. See .raw of its block.")
+        if self._data is None:
+            advice = "See .raw of its block." if self.url is None else f"Download {self.url!r}."
+            raise UsageError(f"the image came without readable data. {advice}")
+        return self._data
 
     @property
     def size(self) -> tuple[int, int] | None:

@@ -22,52 +22,14 @@ from typing import Any
 
 from .fields import Raw, mapping_of, mappings_of
 from .tasks import OVER
+from .tasks import AgentUsage as AgentUsage
 from .usage import Usage, count_of
-
-__all__ = ["AgentUsage"]
 
 # The tool that starts a subagent; new CLIs show it under its second name.
 AGENT_TOOLS = ("Task", "Agent")
 COUNTS = ("total_tokens", "tool_uses", "duration_ms")
 # A session may go on for ever, and what is known of its agents must not.
 AGENTS_KEPT = 1000
-
-
-@dataclasses.dataclass(frozen=True)
-class AgentUsage:
-    """
-    One subagent, and what it used; None is what the CLI does not report.
-
-    The CLI does not report what an agent cost: its requests are part of ``cost_usd`` and
-    ``model_usage``, and no part of ``usage``, of the turn in which they were made.
-
-    Attributes:
-        tool_use_id: The tool call that started it.
-        agent_id: Its own id, which is also that of its task.
-        agent: Its kind, such as ``general-purpose``.
-        description: What it is to do, in a few words.
-        status: ``running``, ``completed``, ``failed``, ``stopped`` or ``killed``.
-        model: The model that it runs on.
-        total_tokens: The size of its conversation at its last reply. Not all it used: each
-            of its requests reads that conversation anew.
-        tool_uses: How often it used a tool.
-        duration_ms: How long it took.
-        usage: Token counts of its last reply.
-        parent_tool_use_id: The tool call that started the agent that started it.
-
-    """
-
-    tool_use_id: str | None = None
-    agent_id: str | None = None
-    agent: str | None = None
-    description: str | None = None
-    status: str | None = None
-    model: str | None = None
-    total_tokens: int | None = None
-    tool_uses: int | None = None
-    duration_ms: int | None = None
-    usage: Usage | None = None
-    parent_tool_use_id: str | None = None
 
 
 class AgentLog:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any, Dict, Type
 
 from ..support.text import camel_case
-from .blocks import Block, Carrier, ToolResult, ToolUse, blocks_of, join_texts
+from .blocks import Block, ToolResult, ToolUse, _Carrier, blocks_of, join_texts
 from .fields import (
     Raw,
     Wire,
@@ -33,28 +33,6 @@ from .fields import (
     problem_of,
     text_of,
 )
-
-__all__ = [
-    "Assistant",
-    "AuthStatus",
-    "CommandLifecycle",
-    "ConversationReset",
-    "Envelope",
-    "ErrorMessage",
-    "KeepAlive",
-    "Message",
-    "PermissionDenial",
-    "PromptSuggestion",
-    "RateLimit",
-    "Result",
-    "StreamEvent",
-    "System",
-    "ToolProgress",
-    "ToolUseSummary",
-    "TranscriptMirror",
-    "Unknown",
-    "User",
-]
 
 #: The class of each type of message, and of each subtype of ``system``.
 TYPES: Dict[str, Type[Message]] = {}
@@ -90,7 +68,7 @@ class Message(Wire):
         return optional_text_of(self.raw.get("parent_tool_use_id"))
 
 
-class Open(Message):
+class _Open(Message):
     """A message whose other fields are attributes too, under their names on the wire."""
 
     def __getattr__(self, name: str) -> Any:
@@ -110,7 +88,7 @@ class Open(Message):
 # The conversation.
 
 
-def content_of(raw: Raw) -> Any:
+def _content_of(raw: Raw) -> Any:
     """The content of a message: in ``message``, or ``message`` itself, or beside it."""
     message = raw.get("message")
     if isinstance(message, dict):
@@ -118,10 +96,10 @@ def content_of(raw: Raw) -> Any:
     return raw.get("content") if message is None else message
 
 
-def carrier_of(raw: Raw, record: Any = None) -> Carrier:
+def _carrier_of(raw: Raw, record: Any = None) -> _Carrier:
     """What the blocks of a message take over from it: the subagent, by its kind or else its id."""
     agent = optional_text_of(raw.get("subagent_type")) or optional_text_of(raw.get("agent_id"))
-    return Carrier(optional_text_of(raw.get("parent_tool_use_id")), agent, record)
+    return _Carrier(optional_text_of(raw.get("parent_tool_use_id")), agent, record)
 
 
 class Assistant(Message, type="assistant"):
@@ -155,8 +133,8 @@ class Assistant(Message, type="assistant"):
     @classmethod
     def read(cls, raw: Raw) -> Message:
         """A message of this class, made of *raw*."""
-        carrier = carrier_of(raw)
-        content = blocks_of(content_of(raw), carrier)
+        carrier = _carrier_of(raw)
+        content = blocks_of(_content_of(raw), carrier)
         return build(cls, raw, content=content, agent=carrier.agent)
 
     @property
@@ -196,10 +174,10 @@ class User(Message, type="user user_message"):
     @classmethod
     def read(cls, raw: Raw) -> Message:
         """A message of this class, made of *raw*."""
-        content = content_of(raw)
+        content = _content_of(raw)
         # The wire does not say which of several results the record belongs to.
-        record = raw.get("tool_use_result") if results_in(content) <= 1 else None
-        carrier = carrier_of(raw, record)
+        record = raw.get("tool_use_result") if _results_in(content) <= 1 else None
+        carrier = _carrier_of(raw, record)
         return build(cls, raw, content=blocks_of(content, carrier), agent=carrier.agent)
 
     @property
@@ -213,7 +191,7 @@ class User(Message, type="user user_message"):
         return tuple(block for block in self.content if isinstance(block, ToolResult))
 
 
-def results_in(content: Any) -> int:
+def _results_in(content: Any) -> int:
     """How many tool results are in the content of a message."""
     blocks = content if isinstance(content, list) else ()
     return sum(text_of(mapping_of(each).get("type")) == "tool_result" for each in blocks)
@@ -238,7 +216,7 @@ class PermissionDenial(Dict[str, Any]):
         return mapping_of(self.get("tool_input"))
 
 
-def denials_of(value: Any) -> tuple[PermissionDenial, ...]:
+def _denials_of(value: Any) -> tuple[PermissionDenial, ...]:
     """The refused calls in a list."""
     return tuple(map(PermissionDenial, mappings_of(value)))
 
@@ -284,7 +262,7 @@ class Result(Message, type="result"):
     cost_usd: float | None = at("cost_usd", "total_cost_usd")
     usage: Raw = objects()
     model_usage: Raw = objects()
-    permission_denials: tuple[PermissionDenial, ...] = at(convert=denials_of, default=())
+    permission_denials: tuple[PermissionDenial, ...] = at(convert=_denials_of, default=())
     structured_output: Any = None
     stop_reason: str | None = None
     terminal_reason: str | None = None
@@ -344,7 +322,7 @@ class StreamEvent(Message, type="stream_event"):
 # Around the conversation.
 
 
-class System(Open, type="system"):
+class System(_Open, type="system"):
     """
     A message of the CLI about itself.
 
@@ -474,7 +452,7 @@ class ErrorMessage(Message, type="error"):
 
 
 class Envelope(
-    Open,
+    _Open,
     type="session.create session.created session.send session.interrupt session.interrupted "
     "session.kill session.killed sdk.message callback.request callback.response query.call "
     "query.result",
@@ -505,7 +483,7 @@ class Envelope(
         return parse(self.payload)
 
 
-class Unknown(Open):
+class Unknown(_Open):
     """A type of message this release does not know; its fields are attributes, and in ``raw``."""
 
     # Declared here, where the base class reads it from raw, so that repr() shows it.

@@ -20,22 +20,6 @@ from .fields import Raw, Wire, at, build, flag_of, mapping_of, objects, optional
 if TYPE_CHECKING:
     from ..support.images import Image
 
-__all__ = [
-    "DocumentBlock",
-    "ImageBlock",
-    "McpToolResult",
-    "McpToolUse",
-    "RedactedThinking",
-    "SearchResultBlock",
-    "ServerToolResult",
-    "ServerToolUse",
-    "TextBlock",
-    "ThinkingBlock",
-    "ToolResult",
-    "ToolUse",
-    "UnknownBlock",
-]
-
 
 # A tool result holds blocks, a search result in it some more; nothing known goes deeper.
 DEEPEST = 4
@@ -44,7 +28,7 @@ DEEPEST = 4
 BLOCKS: Dict[str, Type[Block]] = {}
 
 
-class Carrier(NamedTuple):
+class _Carrier(NamedTuple):
     """What blocks take over from the message they come in, and how deep in it they are."""
 
     parent_tool_use_id: str | None = None
@@ -52,7 +36,7 @@ class Carrier(NamedTuple):
     tool_use_result: Any = None
     depth: int = 0
 
-    def deeper(self) -> Carrier:
+    def deeper(self) -> _Carrier:
         """The same for the blocks in a block."""
         return self._replace(depth=self.depth + 1)
 
@@ -66,7 +50,7 @@ class Block(Wire):
             BLOCKS[type] = cls
 
     @classmethod
-    def read(cls, raw: Raw, _carrier: Carrier) -> Block:
+    def read(cls, raw: Raw, _carrier: _Carrier) -> Block:
         """A block of this class, made of *raw*."""
         return build(cls, raw)
 
@@ -111,7 +95,7 @@ class ToolUse(Block, type="tool_use"):
     agent: str | None = None
 
     @classmethod
-    def read(cls, raw: Raw, carrier: Carrier) -> Block:
+    def read(cls, raw: Raw, carrier: _Carrier) -> Block:
         """A block of this class, made of *raw*; the input is an empty text while it streams."""
         parent, agent = carrier.parent_tool_use_id, carrier.agent
         return build(cls, raw, parent_tool_use_id=parent, agent=agent)
@@ -155,7 +139,7 @@ class ToolResult(Block, type="tool_result"):
     tool_use_result: Any = None
 
     @classmethod
-    def read(cls, raw: Raw, carrier: Carrier) -> Block:
+    def read(cls, raw: Raw, carrier: _Carrier) -> Block:
         """A block of this class, made of *raw*."""
         content = raw.get("content")
         # Tools of the service report a failure with one object in place of the list.
@@ -193,7 +177,7 @@ class McpToolResult(ToolResult, type="mcp_tool_result"):
     """What a tool of an MCP server that the service is connected to returned."""
 
 
-class FileBlock(Block):
+class _FileBlock(Block):
     """A file, or its address."""
 
     media_type: str = at("media_type", "mimeType", default="")
@@ -208,7 +192,7 @@ class FileBlock(Block):
         return decoded(self.data)
 
 
-class ImageBlock(FileBlock, type="image"):
+class ImageBlock(_FileBlock, type="image"):
     """
     An image.
 
@@ -220,7 +204,7 @@ class ImageBlock(FileBlock, type="image"):
     """
 
     @classmethod
-    def read(cls, raw: Raw, _carrier: Carrier) -> Block:
+    def read(cls, raw: Raw, _carrier: _Carrier) -> Block:
         """A block of this class, in the form of the Messages API or, from a tool, of MCP."""
         return build(cls, mapping_of(raw.get("source")) or raw, raw=raw)
 
@@ -232,7 +216,7 @@ class ImageBlock(FileBlock, type="image"):
         return received_image(self.media_type, self.data, self.url)
 
 
-class DocumentBlock(FileBlock, type="document"):
+class DocumentBlock(_FileBlock, type="document"):
     """
     A document.
 
@@ -249,7 +233,7 @@ class DocumentBlock(FileBlock, type="document"):
     title: str | None = None
 
     @classmethod
-    def read(cls, raw: Raw, _carrier: Carrier) -> Block:
+    def read(cls, raw: Raw, _carrier: _Carrier) -> Block:
         """A block of this class; the data of a plain text document is its text."""
         source = mapping_of(raw.get("source"))
         fields: Dict[str, Any] = {"raw": raw, "title": optional_text_of(raw.get("title"))}
@@ -266,7 +250,7 @@ class SearchResultBlock(Block, type="search_result"):
     content: tuple[Block, ...] = ()
 
     @classmethod
-    def read(cls, raw: Raw, carrier: Carrier) -> Block:
+    def read(cls, raw: Raw, carrier: _Carrier) -> Block:
         """A block of this class, made of *raw*."""
         return build(cls, raw, content=blocks_of(raw.get("content"), carrier.deeper()))
 
@@ -283,17 +267,17 @@ class UnknownBlock(Block):
     type: str = ""
 
 
-NO_CARRIER = Carrier()
+NO_CARRIER = _Carrier()
 
 
-def blocks_of(content: Any, carrier: Carrier = NO_CARRIER) -> tuple[Block, ...]:
+def blocks_of(content: Any, carrier: _Carrier = NO_CARRIER) -> tuple[Block, ...]:
     """The blocks of *content*."""
     if isinstance(content, list):
         return tuple([block_of(item, carrier) for item in content])
     return () if content is None else (block_of(content, carrier),)
 
 
-def block_of(raw: Any, carrier: Carrier) -> Block:
+def block_of(raw: Any, carrier: _Carrier) -> Block:
     """One block, whatever stands in its place."""
     if isinstance(raw, str):
         return TextBlock(raw, raw={"type": "text", "text": raw})

@@ -14,27 +14,6 @@ from typing import Any, TypeVar
 
 from .fields import Raw, at, fill, mapping_of, mappings_of, objects, problem_of, texts_of
 
-__all__ = [
-    "AccountInfo",
-    "Acknowledgement",
-    "CommandInfo",
-    "ContextCategory",
-    "ContextUsage",
-    "ControlReply",
-    "McpServer",
-    "McpServersChange",
-    "McpStatus",
-    "ModelChange",
-    "ModelInfo",
-    "PermissionModeChange",
-    "RewindReport",
-    "SettingsReport",
-    "SettingsSource",
-    "SideAnswer",
-    "TasksMoved",
-    "UsageReport",
-]
-
 R = TypeVar("R", bound="ControlReply")
 
 
@@ -73,7 +52,7 @@ class ControlReply:
         return f"{type(self).__name__}({', '.join(fields)})"
 
 
-def each_of(part: type[R]) -> Any:
+def _each_of(part: type[R]) -> Any:
     """A field with each JSON object of a list as a *part*."""
     return at(default=(), convert=lambda value: tuple(map(part, mappings_of(value))))
 
@@ -137,7 +116,7 @@ class SettingsReport(ControlReply):
     """
 
     effective: Raw = objects()
-    sources: tuple[SettingsSource, ...] = each_of(SettingsSource)
+    sources: tuple[SettingsSource, ...] = _each_of(SettingsSource)
     applied: Raw = objects()
     model: str | None = at(within="applied")
     effort: str | None = at(within="applied")
@@ -146,7 +125,7 @@ class SettingsReport(ControlReply):
 # MCP servers.
 
 
-def once(value: Any) -> tuple[str, ...]:
+def _once(value: Any) -> tuple[str, ...]:
     """The names of tools, each once: some CLIs repeat them."""
     return tuple(dict.fromkeys(texts_of(value)))
 
@@ -173,10 +152,10 @@ class McpServer(ControlReply):
     server_version: str | None = at("version", within="serverInfo")
     scope: str | None = None
     transport: str | None = None
-    tools: tuple[str, ...] = at(default=(), convert=once)
+    tools: tuple[str, ...] = at(default=(), convert=_once)
 
 
-def servers_of(value: Any) -> tuple[McpServer, ...]:
+def _servers_of(value: Any) -> tuple[McpServer, ...]:
     """The servers of a list, each once: some CLIs list a server twice."""
     by_name: dict[str, McpServer] = {}
     for server in map(McpServer, mappings_of(value)):
@@ -193,14 +172,14 @@ class McpStatus(ControlReply):
 
     """
 
-    servers: tuple[McpServer, ...] = at("mcpServers", default=(), convert=servers_of)
+    servers: tuple[McpServer, ...] = at("mcpServers", default=(), convert=_servers_of)
 
     def get(self, name: str) -> McpServer | None:
         """The server of that name, or None."""
         return next((server for server in self.servers if server.name == name), None)
 
 
-def problems_of(value: Any) -> dict[str, str]:
+def _problems_of(value: Any) -> dict[str, str]:
     """Texts by name."""
     return {name: problem_of(each) or "" for name, each in mapping_of(value).items()}
 
@@ -218,7 +197,7 @@ class McpServersChange(ControlReply):
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    errors: dict[str, str] = at(default=dict, convert=problems_of)
+    errors: dict[str, str] = at(default=dict, convert=_problems_of)
 
 
 # Tokens and money.
@@ -261,7 +240,7 @@ class ContextUsage(ControlReply):
     max_tokens: int | None = None
     percentage: float | None = None
     model: str | None = None
-    categories: tuple[ContextCategory, ...] = each_of(ContextCategory)
+    categories: tuple[ContextCategory, ...] = _each_of(ContextCategory)
     is_auto_compact_enabled: bool | None = None
     auto_compact_threshold: int | None = None
 

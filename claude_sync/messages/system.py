@@ -13,19 +13,6 @@ from typing import Any
 from .base import System
 from .fields import Raw, at, objects
 
-__all__ = [
-    "ApiRetry",
-    "CompactBoundary",
-    "HookRun",
-    "Init",
-    "LocalCommandOutput",
-    "Notification",
-    "PermissionDenied",
-    "SessionStateChanged",
-    "Status",
-    "ThinkingTokens",
-]
-
 
 class Init(System, subtype="init"):
     """A turn begins; what this session has. Comes again with every turn."""

@@ -6,10 +6,11 @@ Several of these with the same ``task_id`` report on one task.
 
 from __future__ import annotations
 
+import dataclasses
+
 from .base import System
 from .fields import Raw, at, objects
-
-__all__ = ["Task", "TaskNotification", "TaskProgress", "TaskStarted", "TaskUpdated"]
+from .usage import Usage
 
 OVER = ("completed", "failed", "stopped", "killed")
 
@@ -82,3 +83,40 @@ class TaskNotification(Task, subtype="task_notification"):
     usage: Raw = objects()
     reason: str | None = None
     resource_links: tuple[Raw, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class AgentUsage:
+    """
+    One subagent, and what it used; None is what the CLI does not report.
+
+    The CLI does not report what an agent cost: its requests are part of ``cost_usd`` and
+    ``model_usage``, and no part of ``usage``, of the turn in which they were made.
+
+    Attributes:
+        tool_use_id: The tool call that started it.
+        agent_id: Its own id, which is also that of its task.
+        agent: Its kind, such as ``general-purpose``.
+        description: What it is to do, in a few words.
+        status: ``running``, ``completed``, ``failed``, ``stopped`` or ``killed``.
+        model: The model that it runs on.
+        total_tokens: The size of its conversation at its last reply. Not all it used: each
+            of its requests reads that conversation anew.
+        tool_uses: How often it used a tool.
+        duration_ms: How long it took.
+        usage: Token counts of its last reply.
+        parent_tool_use_id: The tool call that started the agent that started it.
+
+    """
+
+    tool_use_id: str | None = None
+    agent_id: str | None = None
+    agent: str | None = None
+    description: str | None = None
+    status: str | None = None
+    model: str | None = None
+    total_tokens: int | None = None
+    tool_uses: int | None = None
+    duration_ms: int | None = None
+    usage: Usage | None = None
+    parent_tool_use_id: str | None = None

@@ -25,10 +25,10 @@ from claude_sync import (
     ToolUse,
     UnknownBlock,
 )
-from claude_sync.messages.blocks import BLOCKS, DEEPEST, Carrier, blocks_of, join_texts
+from claude_sync.messages.blocks import BLOCKS, DEEPEST, _Carrier, blocks_of, join_texts
 
 PIXEL = b"GIF89a not really"
-CARRIER = Carrier("parent1", "planner", {"record": 1})
+CARRIER = _Carrier("parent1", "planner", {"record": 1})
 USE = ("parent1", "planner")
 RESULT = (*USE, {"record": 1})
 PNG = {"type": "base64", "media_type": "image/png", "data": "AAAA"}

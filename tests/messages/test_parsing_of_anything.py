@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each
 
-from claude_sync.messages.base import SUBTYPES, TYPES, Message, Open
+from claude_sync.messages.base import SUBTYPES, TYPES, Message, _Open
 from claude_sync.messages.blocks import BLOCKS
 from claude_sync.messages.fields import PLANS
 from claude_sync.messages.parsing import parse
@@ -60,7 +60,7 @@ FIELDS = st.dictionaries(st.sampled_from(NAMES), JSON, max_size=8)
 def properties_of(thing):
     """The value of every property of *thing*."""
     names = [name for name in dir(type(thing)) if not name.startswith("_")]
-    if isinstance(thing, Open):
+    if isinstance(thing, _Open):
         names += [name for name in thing.raw if not name.startswith("_")]
     return {name: getattr(thing, name) for name in names}
 

@@ -11,7 +11,7 @@ import claude_sync
 from claude_sync.messages import replies
 from claude_sync.messages.fields import plan_of
 
-CLASSES = [getattr(claude_sync, name) for name in replies.__all__]
+CLASSES = [replies.ControlReply, *replies.ControlReply.__subclasses__()]
 GARBAGE = [None, True, -1, 1e300, float("nan"), "", "text", [], [None], [[1]], [{}], {}, {"a": []}]
 
 

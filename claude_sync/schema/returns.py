@@ -6,7 +6,8 @@ The form of typed answers: what Claude is told about it, and how an answer is re
     returns=T -> [form] -> schema -> CLI -> Claude -> structured output -> [form] -> a T
 
 The schema goes to the CLI, which has Claude fill it in and checks what comes. What the schema
-cannot say (a date exists, a class has rules of its own) is found when the form reads it.
+cannot say (a date exists, a class has rules of its own) is found when the form reads it. An
+answer by a JSON Schema of the program is taken as the CLI has checked it.
 
 Claude always fills in an object. What is not an object is put into one, under ``items`` or
 ``value``, and taken out again.
@@ -25,18 +26,20 @@ from .json_schema import (
     MOST_PROBLEMS,
     Mismatch,
     Schema,
-    check,
     checked_schema,
     portable,
-    retargeted,
-    target,
+    with_subschemas,
 )
 from .types import (
     Convert,
+    Field,
     NoSchema,
+    Shape,
     Types,
-    converted,
+    as_is,
     enclosing_names,
+    object_of,
+    object_schema,
     shown_hint,
 )
 
@@ -49,7 +52,7 @@ KINDS = (
 # How much of what came is repeated to Claude.
 LONGEST_REPEATED = 2000
 # Keywords that the service does not accept at the top of a schema.
-NOT_AT_THE_TOP = ("allOf", "anyOf", "oneOf")
+NOT_AT_THE_TOP = {"allOf", "anyOf", "oneOf"}
 # What makes a schema without a type one of objects.
 OF_OBJECTS = {"additionalProperties", "patternProperties", "properties", "required"}
 
@@ -67,13 +70,17 @@ class Form:
     def __init__(self, name: str, schema: Schema, convert: Convert) -> None:
         self.name = name
         self._convert = convert
-        self._root = without_reference(schema)
         self._key = ""
-        kind = self._root.get("type")
-        if kind != "object" or any(each in self._root for each in NOT_AT_THE_TOP):
+        schema = without_reference(schema)
+        kind = schema.get("type")
+        if kind != "object" or NOT_AT_THE_TOP & set(schema):
             self._key = "items" if kind == "array" else "value"
-            self._root = put_into_object(self._root, self._key)
-        self.schema: Schema = portable(self._root)
+            inner = moved(schema, self._key)
+            definitions = {each: inner.pop(each) for each in DEFINITIONS if each in inner}
+            field = Field(Shape(inner, convert), True, inner)
+            self._convert = object_of({self._key: field})
+            schema = {**object_schema({self._key: field}), **definitions}
+        self.schema: Schema = portable(schema)
 
     def __repr__(self) -> str:
         return f"<Form {self.name}>"
@@ -86,15 +93,14 @@ class Form:
             Mismatch: It does not have this form, or it is None: there was none.
 
         """
-        if output is None:
-            raise Mismatch(((), f"expected {self.name}, but no structured output came"))
+        if not isinstance(output, dict):
+            what = "no structured output" if output is None else short_json(output)
+            raise Mismatch(((), f"expected {self.name}, but {what} came"))
         try:
-            check(self._root, self._root, output)
-            if self._key:
-                return converted(output, {self._key: self._convert})[self._key]
-            return self._convert(output)
+            value = self._convert(output)
         except RecursionError:
             raise Mismatch(((), "nested too deeply")) from None
+        return value[self._key] if self._key else value
 
     def retry_prompt(self, problems: Sequence[str], got: Any) -> str:
         """What to tell Claude after an answer, *got*, that had *problems*; None: nothing came."""
@@ -104,14 +110,9 @@ class Form:
         told = [f"- {problem}" for problem in problems[:MOST_PROBLEMS]]
         if len(problems) > MOST_PROBLEMS:
             told.append(f"- and {len(problems) - MOST_PROBLEMS} more of this kind")
-        return "\n".join(
-            [
-                "Your answer does not have the required form:",
-                *told,
-                f"This came: {short_json(got, LONGEST_REPEATED)}",
-                f"{again}, with all of this put right.",
-            ]
-        )
+        came = f"This came: {short_json(got, LONGEST_REPEATED)}"
+        first = "Your answer does not have the required form:"
+        return "\n".join([first, *told, came, f"{again}, with all of this put right."])
 
 
 def form_of(wanted: Any) -> Form:
@@ -126,7 +127,7 @@ def form_of(wanted: Any) -> Form:
         schema = checked_schema(wanted)
         if "type" not in schema and OF_OBJECTS & set(schema):
             schema = {"type": "object", **schema}
-        return Form("what the JSON Schema says", schema, lambda value: value)
+        return Form("what the JSON Schema says", schema, as_is)
     name = re.sub(r"[\w<>]+\.", "", shown_hint(wanted))
     if isinstance(wanted, (list, tuple)):
         raise refused(wanted, f"{name} is not a type. For a list write List[Invoice].")
@@ -152,28 +153,20 @@ def refused(wanted: Any, text: str) -> UsageError:
 
 
 def without_reference(schema: Schema) -> Schema:
-    """*schema* without a reference at the top, where the service wants to see an object."""
-    whole, seen = schema, set()
-    while "$ref" in whole and whole["$ref"] not in seen:
-        seen.add(whole["$ref"])
-        found = target(schema, whole["$ref"])
-        rest = {keyword: value for keyword, value in whole.items() if keyword != "$ref"}
-        whole = {**found, **rest} if isinstance(found, dict) else rest
-    return whole
+    """A copy without a reference at the top, where the service wants to see an object."""
+    first, _, name = str(schema.get("$ref", "")).removeprefix("#/").partition("/")
+    if first not in DEFINITIONS or name not in schema[first]:
+        return dict(schema)
+    rest = {keyword: value for keyword, value in schema.items() if keyword != "$ref"}
+    return {**schema[first][name], **rest}
 
 
-def put_into_object(schema: Schema, key: str) -> Schema:
-    """The schema of an object that holds, under *key*, what *schema* describes."""
-    place = f"#/properties/{key}"
-    kept = tuple(f"#/{each}/" for each in DEFINITIONS)
-    inner = retargeted(
-        schema, lambda reference: reference if reference.startswith(kept) else place + reference[1:]
-    )
-    definitions = {each: inner.pop(each) for each in DEFINITIONS if each in inner}
-    return {
-        "type": "object",
-        "properties": {key: inner},
-        "required": [key],
-        "additionalProperties": False,
-        **definitions,
-    }
+def moved(schema: Any, key: str) -> Any:
+    """*schema* as the property *key* of another: its references to places in itself follow."""
+    if not isinstance(schema, dict):
+        return schema
+    copy = with_subschemas(schema, lambda inner, *_: moved(inner, key))
+    reference = copy.get("$ref", "")
+    if reference.startswith("#") and reference.split("/")[1:2] not in [[d] for d in DEFINITIONS]:
+        copy["$ref"] = f"#/properties/{key}{reference[1:]}"
+    return copy

@@ -5,9 +5,8 @@ Types: what JSON Schema they have, and how JSON becomes a value of them.
 
     annotation -> [shape] -> JSON Schema -> Claude -> JSON -> [shape] -> value
 
-JSON is checked by the schema first, so what Claude is told and what is refused are the same.
-Then it is converted, which finds what a schema cannot say: a schema can say "date", but only the
-conversion looks at the calendar.
+A conversion checks what it gets, by the rules that its schema tells Claude, and finds what a
+schema cannot say: only it looks at the calendar, or calls a class that has rules of its own.
 
 Classes that contain themselves become definitions; everything else is written out where it
 stands, which a reader understands best. Types of Pydantic are left to Pydantic, which is
@@ -32,28 +31,18 @@ import typing
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, InitVar
-from typing import Any, ClassVar, ForwardRef, Literal, NamedTuple, TypeVar, Union
+from typing import Any, ClassVar, ForwardRef, Literal, NamedTuple, TypeVar, Union, get_args
 
 import typing_extensions
-from typing_extensions import Annotated, Self, get_args, get_origin, get_type_hints, is_typeddict
+from typing_extensions import Annotated, NotRequired, ReadOnly, Required, Self, get_type_hints
 
 from ..support.text import short_json
 from .docstrings import documentation_of
-from .json_schema import MOST_PROBLEMS, Mismatch, Problem, Schema, adopted, check, free_name
+from .json_schema import MOST_PROBLEMS, Mismatch, Problem, Schema, free_name
 from .values import NoJsonForm, enum_values, identity, plain_value
 
-__all__ = [
-    "UNIONS",
-    "Convert",
-    "Field",
-    "NoSchema",
-    "Shape",
-    "Types",
-    "converted",
-    "enclosing_names",
-    "object_schema",
-    "shown_hint",
-]
+__all__ = ["UNIONS", "Convert", "Field", "NoSchema", "Shape", "Types", "as_is", "converted"]
+__all__ += ["enclosing_names", "object_of", "object_schema", "shown_hint"]
 
 USABLE = (
     "Use str, int, float, bool, None, list, dict, tuple, set, Optional, Union, Literal, an Enum, "
@@ -63,27 +52,12 @@ USABLE = (
 
 Convert = Callable[[Any], Any]
 
-LISTS = (
-    list,
-    collections.abc.Sequence,
-    collections.abc.MutableSequence,
-    collections.abc.Collection,
-    collections.abc.Iterable,
-)
-SETS = (set, frozenset, collections.abc.Set, collections.abc.MutableSet)
-DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+abc = collections.abc
+LISTS = (list, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable)
+SETS = (set, frozenset, abc.Set, abc.MutableSet)
+DICTS = (dict, abc.Mapping, abc.MutableMapping)
 UNIONS = (Union, types.UnionType)
-LITERALS = (Literal, typing_extensions.Literal)
-
-
-def both(name: str) -> tuple[Any, ...]:
-    """What *name* is in ``typing`` and in ``typing_extensions``, which may differ."""
-    return tuple(getattr(each, name) for each in (typing, typing_extensions) if hasattr(each, name))
-
-
-NOT_REQUIRED, REQUIRED = both("NotRequired"), both("Required")
-KEY_WRAPPERS = (*NOT_REQUIRED, *REQUIRED, *both("ReadOnly"))
-ALIASES = both("TypeAliasType")
+KEY_WRAPPERS = (NotRequired, Required, ReadOnly)
 
 
 class NoSchema(Exception):
@@ -108,8 +82,7 @@ class Shape(NamedTuple):
 
     Attributes:
         schema: The JSON Schema; not to be changed.
-        convert: Makes a value of JSON that fits the schema; raises Mismatch for what the schema
-            cannot say.
+        convert: Makes a value of JSON; raises Mismatch if it does not fit.
         about: The description that the annotation gives, which goes before others.
 
     """
@@ -132,37 +105,51 @@ def as_is(value: Any) -> Any:
     return value
 
 
-def making(
-    make: Callable[[Any], Any], expected: str, kinds: tuple[type[Exception], ...]
-) -> Convert:
-    """A conversion by *make*, whose exceptions of these *kinds* mean that a value is wrong."""
+def wrong(expected: str, value: Any) -> Mismatch:
+    """What is told about a value that is not what was expected."""
+    return Mismatch(((), f"expected {expected}, got {short_json(value)}"))
+
+
+def making(expected: str, kind: Any, make: Callable[[Any], Any]) -> Convert:
+    """A conversion by *make* of values of a *kind*; *expected* says what they are."""
 
     def convert(value: Any) -> Any:
-        try:
-            return make(value)
-        except kinds as error:
-            raise Mismatch(((), f"expected {expected}, got {short_json(value)}")) from error
+        # True is an int to Python; to JSON it is no number.
+        if isinstance(value, kind) and isinstance(value, bool) == (kind is bool):
+            try:
+                return make(value)
+            except (ValueError, ArithmeticError) as error:
+                raise wrong(expected, value) from error
+        raise wrong(expected, value)
 
     return convert
 
 
-# Types that are written as text. What is read does not depend on the version of Python,
-# whose own readers accept more from release to release.
+def scalar(value: Any) -> Any:
+    """What neither a list nor an object is."""
+    if isinstance(value, (list, dict)):
+        raise wrong("a string, a number, true, false or null", value)
+    return value
 
-DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-TIME = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})?"
-DECIMAL = r"^[+-]?[0-9]+(\.[0-9]+)?$"
+
+def whole(value: float) -> int:
+    """An int, which JavaScript may write as 3.0."""
+    if value != int(value):
+        raise ValueError
+    return int(value)
 
 
-def iso(pattern: str, make: Callable[[str], Any]) -> Callable[[str], Any]:
-    """*make*, given texts by *pattern* in the one spelling that every version of Python reads."""
+def by_pattern(pattern: str, make: Callable[[str], Any]) -> Callable[[str], Any]:
+    """*make* for texts by *pattern*; Python's own readers accept more from release to release."""
 
     def read(text: str) -> Any:
-        if not re.fullmatch(pattern, text):
+        if not re.search(pattern, text):
             raise ValueError(text)
-        text = re.sub(r"[Zz]$", "+00:00", text)
-        # Exactly six digits after the point.
-        return make(re.sub(r"\.([0-9]+)", lambda found: f".{found[1][:6]:0<6}", text))
+        text = re.sub(r"[Zz]$", "+00:00", text)  # Python 3.10 reads no Z,
+        # and wants exactly six digits after the point of a time.
+        return make(
+            re.sub(r":(\d\d)\.(\d+)", lambda found: f":{found[1]}.{found[2][:6]:0<6}", text)
+        )
 
     return read
 
@@ -172,40 +159,48 @@ def from_base64(text: str) -> bytes:
     return base64.b64decode(text.encode("ascii"), validate=True)
 
 
-read_moment = iso(f"{DATE}[Tt ]{TIME}", datetime.datetime.fromisoformat)
-read_day = iso(DATE, datetime.date.fromisoformat)
-read_time = iso(TIME, datetime.time.fromisoformat)
+DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+TIME = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?"
+DECIMAL = r"^[+-]?[0-9]+(\.[0-9]+)?$"
+read_moment = by_pattern(f"^{DATE}[Tt ]{TIME}$", datetime.datetime.fromisoformat)
+read_day = by_pattern(f"^{DATE}$", datetime.date.fromisoformat)
+read_time = by_pattern(f"^{TIME}$", datetime.time.fromisoformat)
+read_decimal = by_pattern(DECIMAL, decimal.Decimal)
+# Types that are written as text.
 FORMATTED: tuple[tuple[Any, Schema, str, Callable[[str], Any]], ...] = (
     (datetime.datetime, {"format": "date-time"}, "a time like 2026-03-01T14:30:00Z", read_moment),
     (datetime.date, {"format": "date"}, "a date like 2026-03-01", read_day),
     (datetime.time, {"format": "time"}, "a time like 14:30:00", read_time),
     (uuid.UUID, {"format": "uuid"}, "a UUID", uuid.UUID),
-    (decimal.Decimal, {"pattern": DECIMAL}, "a number like 12.50", decimal.Decimal),
+    (decimal.Decimal, {"pattern": DECIMAL}, "a number like 12.50", read_decimal),
     (bytes, {"contentEncoding": "base64"}, "bytes in base64", from_base64),
     (pathlib.Path, {"format": "path"}, "a path", pathlib.Path),
     (pathlib.PurePath, {"format": "path"}, "a path", pathlib.Path),
 )
 
+
+def unexpected(_value: Any) -> Any:
+    """The conversion of what may not be there."""
+    raise Mismatch(((), "unexpected"))
+
+
 ANYTHING = Shape({}, as_is)
-TEXT = Shape({"type": "string"}, as_is)
-NOTHING = Shape({"type": "null"}, as_is)
-SCALAR = Shape({"type": ["string", "number", "boolean", "null"]}, as_is)
+SCALAR = Shape({"type": ["string", "number", "boolean", "null"]}, scalar)
+NUMBER = (int, float)
+NOTHING = Shape({"type": "null"}, making("null", type(None), as_is))
 SIMPLE: dict[Any, Shape] = {
     Any: ANYTHING,
     object: ANYTHING,
-    str: TEXT,
-    int: Shape({"type": "integer"}, int),
-    float: Shape({"type": "number"}, making(float, "a smaller number", (OverflowError,))),
-    bool: Shape({"type": "boolean"}, as_is),
+    str: Shape({"type": "string"}, making("a string", str, as_is)),
+    int: Shape({"type": "integer"}, making("an integer", NUMBER, whole)),
+    float: Shape({"type": "number"}, making("a number", NUMBER, float)),
+    bool: Shape({"type": "boolean"}, making("true or false", bool, as_is)),
     None: NOTHING,
     type(None): NOTHING,
-    **{
-        kind: Shape(
-            {"type": "string", **keywords},
-            making(make, expected, (ValueError, ArithmeticError)),
-        )
-        for kind, keywords, expected, make in FORMATTED
-    },
+}
+SIMPLE |= {
+    kind: Shape({"type": "string", **keywords}, making(expected, str, make))
+    for kind, keywords, expected, make in FORMATTED
 }
 
 
@@ -216,6 +211,9 @@ def converted(value: Any, converts: Mapping[Any, Convert]) -> dict[Any, Any]:
     """Convert each ``value[step]``; raise all that is wrong in it."""
     made, problems, cause = {}, [], None
     for step, convert in converts.items():
+        if isinstance(value, dict) and step not in value:
+            problems.append(((step,), "missing"))
+            continue
         try:
             made[step] = convert(value[step])
         except Mismatch as error:
@@ -234,7 +232,14 @@ def choice(pairs: Iterable[tuple[Any, Any]]) -> Shape:
     values = [said for said, _ in meanings.values()]
     is_textual = all(isinstance(each, str) for each in values)
     schema: Schema = {"type": "string", "enum": values} if is_textual else {"enum": values}
-    return Shape(schema, lambda value: meanings[identity(value)][1])
+
+    def convert(value: Any) -> Any:
+        try:
+            return meanings[identity(value)][1]
+        except KeyError:
+            raise wrong("one of " + ", ".join(map(short_json, values)), value) from None
+
+    return Shape(schema, convert)
 
 
 def array(item: Shape, build: Callable[[Iterable[Any]], Any]) -> Shape:
@@ -246,8 +251,15 @@ def array(item: Shape, build: Callable[[Iterable[Any]], Any]) -> Shape:
         schema["uniqueItems"] = True
 
     def convert(value: Any) -> Any:
+        if not isinstance(value, list):
+            raise wrong("a list", value)
+        if build in (set, frozenset) and len(set(map(identity, value))) < len(value):
+            raise wrong("a list without duplicates", value)
         made = converted(value, dict.fromkeys(range(len(value)), item.convert)).values()
-        return making(build, "items that can be in a set", (TypeError,))(made)
+        try:
+            return build(made)
+        except TypeError as error:
+            raise wrong("items that can be in a set", value) from error
 
     return Shape(schema, convert)
 
@@ -258,7 +270,13 @@ def fixed_array(items: Sequence[Shape]) -> Shape:
     if items:
         schema["prefixItems"] = [each.schema for each in items]
     converts = {index: each.convert for index, each in enumerate(items)}
-    return Shape(schema, lambda value: tuple(converted(value, converts).values()))
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, list) or len(value) != len(items):
+            raise wrong(f"a list of {len(items)}", value)
+        return tuple(converted(value, converts).values())
+
+    return Shape(schema, convert)
 
 
 def table(key: Shape, item: Shape) -> Shape:
@@ -270,10 +288,25 @@ def table(key: Shape, item: Shape) -> Shape:
         schema["additionalProperties"] = item.schema
 
     def convert(value: Any) -> Any:
-        made = converted(value, dict.fromkeys(value, item.convert))
+        made = object_of({}, item.convert)(value)
         return {key.convert(name): each for name, each in made.items()}
 
     return Shape(schema, convert)
+
+
+def object_of(fields: Mapping[str, Field], others: Convert = unexpected) -> Convert:
+    """The conversion of objects with *fields*; *others* is that of further ones."""
+
+    converts = {name: field.shape.convert for name, field in fields.items()}
+    required = [name for name, field in fields.items() if field.required]
+
+    def convert(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise wrong("an object", value)
+        names = [*required, *value]
+        return converted(value, {name: converts.get(name, others) for name in names})
+
+    return convert
 
 
 def record(owner: Any, fields: Mapping[str, Field], description: str) -> Shape:
@@ -281,9 +314,10 @@ def record(owner: Any, fields: Mapping[str, Field], description: str) -> Shape:
     schema = object_schema(fields)
     if description:
         schema["description"] = description
+    arguments = object_of(fields)
 
     def convert(value: Any) -> Any:
-        made = converted(value, {name: fields[name].shape.convert for name in value})
+        made = arguments(value)
         try:
             return owner(**made)
         except Exception as error:
@@ -322,6 +356,8 @@ class Types:
         self._locals = dict(names)
         self._globals = global_names or {}
         self._shapes: dict[Any, Shape] = {}
+        # Classes that are being made, and those that are done.
+        self._whole: dict[Any, Shape] = {}
         # What type variables and Self stand for in the field that is being made.
         self._variables: Mapping[Any, Any] = {}
 
@@ -348,7 +384,7 @@ class Types:
 
         """
         hint = with_arguments(self.resolved(hint), self._variables)
-        origin, arguments = get_origin(hint), get_args(hint)
+        origin, arguments = typing.get_origin(hint), get_args(hint)
         kind = origin or hint
         if not isinstance(kind, collections.abc.Hashable):
             raise NoSchema(shown_hint(hint))
@@ -358,12 +394,12 @@ class Types:
             return self.shape(arguments[0])
         if origin in UNIONS:
             return self._union([self.shape(each) for each in arguments])
-        if origin in LITERALS:
+        if origin is Literal:
             return choice(literal(hint, each) for each in arguments)
         if kind in LISTS:
             return array(self._item(arguments), list)
         if kind in SETS:
-            return self._set(hint, kind, arguments)
+            return self._set(kind, arguments)
         if kind in DICTS:
             return self._table(hint, arguments)
         if kind is tuple:
@@ -376,7 +412,7 @@ class Types:
             return self._variable(hint)
         if hasattr(hint, "__supertype__"):
             return self.shape(hint.__supertype__)
-        if isinstance(hint, ALIASES):
+        if hasattr(hint, "__value__"):  # type Alias = ...
             return self._named(hint, hint.__name__, lambda: self.shape(hint.__value__))
         raise NoSchema(shown_hint(hint))
 
@@ -395,12 +431,9 @@ class Types:
     def _item(self, arguments: tuple[Any, ...]) -> Shape:
         return self.shape(arguments[0]) if arguments else ANYTHING
 
-    def _set(self, hint: Any, kind: Any, arguments: tuple[Any, ...]) -> Shape:
+    def _set(self, kind: Any, arguments: tuple[Any, ...]) -> Shape:
         item = self._item(arguments)
         item = SCALAR if item is ANYTHING else item  # only these can be in a set
-        if arguments and getattr(get_origin(arguments[0]) or arguments[0], "__hash__", 0) is None:
-            advice = "Use a list, or items that are hashable, such as texts, numbers and tuples."
-            raise NoSchema(f"{shown_hint(hint)}, whose items cannot be in a set", advice)
         frozen = kind in (frozenset, collections.abc.Set)
         return array(item, frozenset if frozen else set)
 
@@ -435,7 +468,7 @@ class Types:
                 raise NoSchema(f"{shown_hint(hint)}, which has no members")
             return choice((value, kind[name]) for name, value in members.items())
         is_tuple = issubclass(kind, tuple) and hasattr(kind, "_fields")
-        if is_tuple or is_typeddict(kind) or dataclasses.is_dataclass(kind):
+        if is_tuple or typing_extensions.is_typeddict(kind) or dataclasses.is_dataclass(kind):
             return self._named(hint, kind.__name__, lambda: self._record(kind, hint))
         raise NoSchema(shown_hint(hint), f"Make it a dataclass. {USABLE}")
 
@@ -446,7 +479,7 @@ class Types:
         name = shown_hint(hint)
         try:
             adapter = sys.modules["pydantic"].TypeAdapter(hint)
-            schema = adopted(adapter.json_schema(), self.definitions)
+            schema = self._adopted(adapter, "")
         except Exception as error:
             reason = " ".join(str(error).split())
             raise NoSchema(
@@ -466,69 +499,64 @@ class Types:
         self._shapes[hint] = Shape(schema, convert)
         return self._shapes[hint]
 
+    def _adopted(self, adapter: Any, prefix: str) -> Schema:
+        """The schema of a type of Pydantic; its definitions become ours, by names that are free."""
+        schema: Schema = adapter.json_schema(ref_template=f"#/$defs/{prefix}{{model}}")
+        own = {prefix + name: each for name, each in schema.pop("$defs", {}).items()}
+        if any(self.definitions.get(name, each) != each for name, each in own.items()):
+            return self._adopted(adapter, f"{prefix}Other")
+        self.definitions.update(own)
+        return schema
+
     def _named(self, key: Any, name: str, make: Callable[[], Shape]) -> Shape:
         """The shape that *make* makes; if it contains itself, one that has a definition."""
         if key in self._shapes:
-            found = self._shapes[key]
-            if found.convert is as_is and not found.schema:  # inside itself
-                free = free_name(name, self.definitions)
-                # Until the class is known, nothing fits.
-                self.definitions[free] = {"enum": []}
-                found.schema["$ref"] = f"#/$defs/{free}"
-                late = Shape(found.schema, lambda value: self._shapes[key].convert(value))
-                self._shapes[key] = late
             return self._shapes[key]
-        opened = self._shapes[key] = Shape({}, as_is)
-        try:
-            whole = make()
-        except BaseException:
-            del self._shapes[key]
-            raise
-        if opened.schema:
-            self.definitions[opened.schema["$ref"].rpartition("/")[2]] = whole.schema
-            whole = whole._replace(schema=opened.schema)
-        self._shapes[key] = whole
-        return whole
+        if key in self._whole:  # inside itself
+            free = free_name(name, self.definitions)
+            self.definitions[free] = {}
+            reference = {"$ref": f"#/$defs/{free}"}
+            self._shapes[key] = Shape(reference, lambda value: self._whole[key].convert(value))
+            return self._shapes[key]
+        self._whole[key] = Shape({}, unexpected)  # until it is known, nothing fits
+        whole = self._whole[key] = make()
+        if key in self._shapes:
+            self.definitions[self._shapes[key].schema["$ref"].rpartition("/")[2]] = whole.schema
+        return self._shapes.setdefault(key, whole)
 
     def _union(self, shapes: Sequence[Shape]) -> Shape:
         """Values of one of several shapes: of the first that fits."""
-        root = {"$defs": self.definitions}
 
         def convert(value: Any) -> Any:
             failures = []
             for shape in shapes:
                 try:
-                    check(root, shape.schema, value)
                     return shape.convert(value)
                 except Mismatch as error:
                     failures.append(error)
-            # What fits a schema and does not convert says more.
-            raise max(failures, key=lambda error: error.__cause__ is not None)
+            # If only one is right from the outside, what is wrong inside it says more.
+            inner = [each for each in failures if all(path for path, _ in each.found)]
+            if len(inner) == 1 or len(failures) == 1:
+                raise [*inner, *failures][0]
+            texts = dict.fromkeys(str(each) for each in failures)
+            raise Mismatch(((), f"fits none of {len(shapes)} forms: {'; '.join(texts)}"))
 
         return Shape({"anyOf": [each.schema for each in shapes]}, convert)
 
     def field(self, shape: Shape, default: Any, about: str, required: bool) -> Field:
         """A field with its default, which is in the schema if JSON can say it."""
         extra: Schema = {}
-        if default is None and not self._fits(shape, None):
+        if default is None and not fits(shape, None):
             shape = self._union([shape, NOTHING])  # "x: int = None" means that None is possible
         if default is not MISSING:
             try:
                 said = plain_value(default, strict=True)
-                extra = {"default": said} if self._fits(shape, said) else {}
+                extra = {"default": said} if fits(shape, said) else {}
             except NoJsonForm:
                 pass
         # What the annotation itself says goes before the docstring, and both before the class.
         told = {"description": about} if about and not shape.about else {}
         return Field(shape, required, {**shape.schema, **told, **extra})
-
-    def _fits(self, shape: Shape, value: Any) -> bool:
-        try:
-            check({"$defs": self.definitions}, shape.schema, value)
-            shape.convert(value)
-            return True
-        except Mismatch:
-            return False
 
     def _record(self, owner: Any, hint: Any) -> Shape:
         names = {**self._locals, **enclosing_names(owner), owner.__name__: owner}
@@ -546,21 +574,29 @@ class Types:
             except NoSchema as error:
                 where = f"{error.what} (field {name!r} of {owner.__name__})"
                 raise NoSchema(where, error.advice) from error
-            finally:
-                self._variables = outer
+            self._variables = outer
             fields[name] = self.field(shape, default, about_field(owner, name), required)
         return record(owner, fields, documentation_of(own_docstring(owner)).description)
 
 
+def fits(shape: Shape, value: Any) -> bool:
+    """Whether a value of JSON has a shape."""
+    try:
+        shape.convert(value)
+        return True
+    except Mismatch:
+        return False
+
+
 def fields_of(owner: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, bool]]:
     """The fields of a class: name, annotation, default, and whether it has to be given."""
-    if is_typeddict(owner):
+    if typing_extensions.is_typeddict(owner):
         for name, hint in hints.items():
             yield name, hint, MISSING, is_required(hint, name in owner.__required_keys__)
     elif dataclasses.is_dataclass(owner):
         for name, field in owner.__dataclass_fields__.items():
             hint = hints[name].type if isinstance(hints[name], InitVar) else hints[name]
-            if field.init and hint is not ClassVar and get_origin(hint) is not ClassVar:
+            if field.init and hint is not ClassVar and typing.get_origin(hint) is not ClassVar:
                 required = field.default is MISSING and field.default_factory is MISSING
                 yield name, hint, field.default, required
     else:
@@ -571,9 +607,9 @@ def fields_of(owner: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, 
 
 def is_required(hint: Any, by_class: bool) -> bool:
     """Whether a key has to be there; written as text, the wrappers say more than the class."""
-    while get_origin(hint) in (*KEY_WRAPPERS, Annotated):
-        if get_origin(hint) in (*NOT_REQUIRED, *REQUIRED):
-            return get_origin(hint) in REQUIRED
+    while typing.get_origin(hint) in (*KEY_WRAPPERS, Annotated):
+        if typing.get_origin(hint) in (NotRequired, Required):
+            return typing.get_origin(hint) is Required
         hint = get_args(hint)[0]
     return by_class
 
@@ -589,12 +625,12 @@ def meanings_of(owner: Any, hint: Any, itself: Any) -> dict[str, dict[Any, Any]]
     arguments[Self] = itself
     found: dict[str, dict[Any, Any]] = {}
     for base in reversed(vars(owner).get("__orig_bases__", owner.__bases__)):
-        origin = get_origin(base) or base
+        origin = typing.get_origin(base) or base
         if isinstance(origin, type) and origin not in (object, typing.Generic):
             found.update(meanings_of(origin, with_arguments(base, arguments), itself))
     own = dict.fromkeys(inspect.get_annotations(owner), arguments)
     # The annotations of all bases of a TypedDict have become its own.
-    return {**own, **found} if is_typeddict(owner) else {**found, **own}
+    return {**own, **found} if typing_extensions.is_typeddict(owner) else {**found, **own}
 
 
 def with_arguments(hint: Any, arguments: Mapping[Any, Any]) -> Any:
@@ -647,14 +683,8 @@ def problems_of_pydantic(error: Exception) -> list[Problem]:
     """What an exception of Pydantic says, place by place."""
     if type(error).__name__ != "ValidationError":
         return [((), f"{type(error).__name__}: {error}")]
-    found: list[Problem] = []
-    for each in error.errors():  # type: ignore[attr-defined]
-        value = each.get("input")
-        is_short = each["type"] != "missing" and not isinstance(value, (dict, list))
-        found.append(
-            (each["loc"], each["msg"] + (f", got {short_json(value)}" if is_short else ""))
-        )
-    return found[:MOST_PROBLEMS]
+    errors = error.errors()  # type: ignore[attr-defined]
+    return [(each["loc"], each["msg"]) for each in errors[:MOST_PROBLEMS]]
 
 
 def enclosing_names(thing: Any) -> dict[str, Any]:

@@ -10,83 +10,68 @@ from __future__ import annotations
 import functools
 import inspect
 import types
+import typing
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass
-from typing import Any
-
-from typing_extensions import get_args, get_origin
+from dataclasses import MISSING
+from typing import Any, NamedTuple
 
 from ..errors import UsageError
 from ..schema.docstrings import Documentation, documentation_of
-from ..schema.json_schema import Mismatch, Schema, check
+from ..schema.json_schema import Mismatch, Schema
 from ..schema.types import (
     UNIONS,
+    Convert,
     Field,
     NoSchema,
     Shape,
     Types,
-    converted,
     enclosing_names,
+    object_of,
     object_schema,
+    unexpected,
 )
 from .results import ToolContext
 
-__all__ = ["ArgumentsRefused", "Inputs", "bind", "documentation", "inputs_of", "is_unbound"]
-__all__ += ["name_of"]
+__all__ = ["ArgumentsRefused", "Inputs", "documentation", "inputs_of", "is_unbound", "name_of"]
 
 REFUSED = "The tool was not called, because of its arguments:"
+# What the program fills in itself may not come from Claude.
+FILLED_IN = Field(Shape({}, unexpected), False, {})
 
 
 class ArgumentsRefused(Exception):
     """The arguments do not fit; the text is for Claude."""
 
 
-@dataclass(slots=True)
-class Inputs:
+class Inputs(NamedTuple):
     """
     What a function takes.
 
     Attributes:
-        fields: Its parameters, by name.
-        others: The shape of further keyword arguments, or None: there are none.
+        schema: The JSON Schema of its arguments.
+        convert: Makes the keywords of a call of them.
         contexts: The parameters that get the :class:`ToolContext`.
-        fixed: The parameters that ``functools.partial`` has filled in.
-        schema: The JSON Schema of all of it.
 
     """
 
-    fields: dict[str, Field]
-    others: Shape | None
-    contexts: list[str]
-    fixed: set[str]
     schema: Schema
+    convert: Convert
+    contexts: tuple[str, ...]
 
+    def keywords(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
+        """
+        The keywords to call the function with.
 
-def bind(inputs: Inputs, arguments: Any, context: ToolContext) -> dict[str, Any]:
-    """
-    The keywords to call the function with.
+        Raises:
+            ArgumentsRefused: Something is missing, is too much, or has a wrong type.
 
-    Raises:
-        ArgumentsRefused: Something is missing, is too much, or has a wrong type.
-
-    """
-    try:
-        # Others may have neither the name of what is filled in, nor that of the context.
-        given = arguments if isinstance(arguments, dict) else {}
-        taken = [name for name in {*inputs.fixed, *inputs.contexts} if name in given]
-        if taken:
-            raise Mismatch(*(((name,), "unexpected") for name in taken))
-        check(inputs.schema, inputs.schema, arguments)
-        shapes = {name: field.shape for name, field in inputs.fields.items()}
-        others = inputs.others or Shape({}, lambda value: value)
-        keywords = converted(
-            arguments, {name: shapes.get(name, others).convert for name in arguments}
-        )
-    except Mismatch as error:
-        raise ArgumentsRefused("\n".join([REFUSED, *error.problems])) from error
-    except RecursionError:
-        raise ArgumentsRefused(f"{REFUSED}\nnested too deeply") from None
-    return {**keywords, **dict.fromkeys(inputs.contexts, context)}
+        """
+        try:
+            return {**self.convert(arguments), **dict.fromkeys(self.contexts, context)}
+        except Mismatch as error:
+            raise ArgumentsRefused("\n".join([REFUSED, *error.problems])) from error
+        except RecursionError:
+            raise ArgumentsRefused(f"{REFUSED}\nnested too deeply") from None
 
 
 def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
@@ -108,18 +93,19 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
         ) from None
     made = Types(enclosing_names(plain), getattr(plain, "__globals__", None))
     about = documentation(function).parameters
-    # What functools.partial has filled in is not for Claude to change.
-    fixed = set(function.keywords) if isinstance(function, functools.partial) else set()
-    inputs = Inputs({}, None, [], fixed, {})
+    filled_in = list(function.keywords) if isinstance(function, functools.partial) else []
+    fields: dict[str, Field] = {}
+    contexts: list[str] = []
+    others: Shape | None = None
     # The object of a method comes later.
     for parameter in parameters[is_unbound(function) :]:
-        if parameter.name in fixed:
+        if parameter.name in filled_in:
             continue
         has_hint = parameter.annotation is not parameter.empty
         try:
             hint = made.resolved(parameter.annotation if has_hint else Any)
             if is_context(hint):
-                inputs.contexts.append(parameter.name)
+                contexts.append(parameter.name)
                 continue
             shape = made.shape(hint)
         except NoSchema as error:
@@ -128,18 +114,19 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
                 f"{parameter.name!r} is annotated with {error.what}. {error.advice}"
             ) from error
         if parameter.kind is parameter.VAR_KEYWORD:
-            inputs.others = shape
+            others = shape
             continue
         check_parameter(parameter, name)
         required = parameter.default is parameter.empty
         default = MISSING if required else parameter.default
         text = about.get(parameter.name, "")
-        inputs.fields[parameter.name] = made.field(shape, default, text, required)
-    others = False if inputs.others is None else inputs.others.schema or True
-    inputs.schema = object_schema(inputs.fields, others)
+        fields[parameter.name] = made.field(shape, default, text, required)
+    schema = object_schema(fields, False if others is None else others.schema or True)
     if made.definitions:
-        inputs.schema["$defs"] = made.definitions
-    return inputs
+        schema["$defs"] = made.definitions
+    known = {**dict.fromkeys([*filled_in, *contexts], FILLED_IN), **fields}
+    convert = object_of(known, unexpected if others is None else others.convert)
+    return Inputs(schema, convert, tuple(contexts))
 
 
 def plain_function(function: Any) -> Any:
@@ -191,37 +178,38 @@ def is_unbound(function: Any) -> bool:
 def check_kind(plain: Any, name: str) -> None:
     """Refuse functions that do not return when they are called."""
     if inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain):
-        raise UsageError(
-            f"the tool {name!r} is asynchronous. Write it with a plain 'def': each call has a "
-            "thread and may wait; call asyncio.run(...) inside if it has to be."
+        fault = (
+            "asynchronous. Write it with a plain 'def': each call has a thread and may wait; "
+            "call asyncio.run(...) inside if it has to be"
         )
-    if inspect.isgeneratorfunction(plain):
-        raise UsageError(
-            f"the tool {name!r} is a generator, so calling it runs nothing. Return a list instead "
-            "of 'yield', and tell how far it is with ToolContext.progress()."
+    elif inspect.isgeneratorfunction(plain):
+        fault = (
+            "a generator, so calling it runs nothing. Return a list instead of 'yield', and "
+            "tell how far it is with ToolContext.progress()"
         )
-    if inspect.isclass(plain):
-        raise UsageError(
-            f"the tool {name!r} is a class. Pass a function, or an object that can be called."
-        )
+    elif inspect.isclass(plain):
+        fault = "a class. Pass a function, or an object that can be called"
+    else:
+        return
+    raise UsageError(f"the tool {name!r} is {fault}.")
 
 
 def check_parameter(parameter: inspect.Parameter, name: str) -> None:
     """Refuse parameters that cannot be given by name."""
     if parameter.kind is parameter.VAR_POSITIONAL:
-        raise UsageError(
-            f"the tool {name!r} takes *{parameter.name}, but arguments are given by name. "
-            f"Take a list instead, for example {parameter.name}: List[str]."
-        )
-    if parameter.kind is parameter.POSITIONAL_ONLY:
-        raise UsageError(
-            f"the tool {name!r} takes {parameter.name!r} by position only, but arguments are "
-            "given by name. Remove the '/' from its parameters, or wrap it into another function."
-        )
+        advice = f"Take a list instead, for example {parameter.name}: List[str]"
+    elif parameter.kind is parameter.POSITIONAL_ONLY:
+        advice = "Remove the '/' from its parameters, or wrap it into another function"
+    else:
+        return
+    raise UsageError(
+        f"the tool {name!r} takes {parameter.name!r} by position only, but arguments are given "
+        f"by name. {advice}."
+    )
 
 
 def is_context(hint: Any) -> bool:
     """Whether a parameter wants to know about its call."""
-    if get_origin(hint) in UNIONS:
-        return any(map(is_context, get_args(hint)))
+    if typing.get_origin(hint) in UNIONS:
+        return any(map(is_context, typing.get_args(hint)))
     return isinstance(hint, type) and issubclass(hint, ToolContext)

@@ -18,15 +18,7 @@ from ..errors import UsageError
 from ..log import logger
 from ..schema.json_schema import Schema
 from ..schema.values import NoJsonForm
-from .arguments import (
-    ArgumentsRefused,
-    Inputs,
-    bind,
-    documentation,
-    inputs_of,
-    is_unbound,
-    name_of,
-)
+from .arguments import ArgumentsRefused, Inputs, documentation, inputs_of, is_unbound, name_of
 from .results import ToolContext, ToolError, error_result, result_of
 
 __all__ = ["Tool", "ToolSettings", "failed_result", "make_tool", "make_tools", "tool"]
@@ -165,7 +157,7 @@ class Tool(Generic[P, R]):
         """
         function: Callable[..., Any] = self.function
         try:
-            keywords = bind(self._inputs, arguments, context or ToolContext())
+            keywords = self._inputs.keywords(arguments, context or ToolContext())
             return result_of(function(**keywords))
         except (ArgumentsRefused, ToolError) as error:
             return error_result(text_of(error) or type(error).__name__)

@@ -92,7 +92,7 @@ def test_what_only_the_model_finds_is_told_with_its_place():
         "items[0].x",
         "items[2].x",
     ]
-    assert "is odd, got 1" in problems(List[Even], output)[0]
+    assert "is odd" in problems(List[Even], output)[0]
     assert problems(Even, {"x": -1}) == ["TypeError: never right"]
 
 

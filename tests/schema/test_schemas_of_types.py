@@ -471,8 +471,6 @@ def test_a_variable_that_is_not_assigned_yet_is_no_trouble():
         (Empty, "no members"),
         (Dict[int, str], "keys of JSON objects are str"),
         (Dict[Size, str], "keys of JSON objects are str"),
-        (Set[List[int]], "cannot be in a set"),
-        (Set[Point], "cannot be in a set"),
         (Literal[b"x"], "can be literals"),
         (typing.Type[int], "Type"),
         ("no.such.name", "cannot be resolved"),

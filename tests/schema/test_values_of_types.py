@@ -220,6 +220,7 @@ def test_the_first_alternative_that_fits_is_taken(hint, value, expected):
         (Set[int], [1, 1.0], "x"),
         (Set[Tuple[Any, int]], [[[], 1]], "x"),
         (set, [[1]], "x[0]"),
+        (Set[List[int]], [[1]], "x"),
         (Optional[int], "a", "x"),
         (Literal[1], True, "x"),
         (Colour, "RED", "x"),

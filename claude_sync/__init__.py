@@ -48,13 +48,12 @@ if TYPE_CHECKING:
     from . import notebook as notebook
     from . import policies as policies
     from . import sessions as sessions
-    from .batch import Batch, Item
+    from .batch import Batch, Item, Pool
     from .batch import map as map
     from .hooks.events import HookEvent
     from .messages import *  # noqa: F403
     from .permissions.questions import Question, QuestionOption
     from .permissions.request import LATER, Decision, PermissionRequest, Questions
-    from .pool import Pool
     from .render.documents import export
     from .render.timeline import Span, Timeline
     from .sessions import SessionInfo, SessionNotFound
@@ -65,8 +64,7 @@ if TYPE_CHECKING:
 # What the CLI says has many classes, which take longer to load than all the rest; they
 # are loaded when a name is asked for, or while a CLI starts. The package knows their names.
 _LATER = {
-    "batch": ("Batch", "Item", "map"),
-    "pool": ("Pool",),
+    "batch": ("Batch", "Item", "Pool", "map"),
     "permissions.request": ("LATER", "Decision", "PermissionRequest", "Questions"),
     "permissions.questions": ("Question", "QuestionOption"),
     "hooks.events": ("HookEvent",),

@@ -65,7 +65,7 @@ claude-sync COMMAND --help tells more about each, with examples and exit codes.
 COMMANDS: Dict[str, Tuple[str, str]] = {
     "ask": (".commands.ask", "ask one question"),
     "chat": (".commands.chat", "talk with Claude at the terminal"),
-    "batch": (".batches.command", "ask every prompt of a file"),
+    "batch": (".batch.command", "ask every prompt of a file"),
     "sessions": (".commands.sessions", "list, show, rename and delete conversations"),
     "export": (".commands.export", "a conversation as Markdown, HTML or JSON"),
     "record": (".commands.record", "ask or chat, and write down what is said on the wire"),

@@ -16,8 +16,6 @@ from typing_extensions import TypedDict
 from .options.keywords import SharedKeywords
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from .messages.base import Message, RateLimit, Result, StreamEvent, System
     from .messages.blocks import ToolResult, ToolUse
     from .messages.events import Closed, HandlerError
@@ -75,12 +73,17 @@ class MapKeywords(BatchKeywords, total=False):
 
     prompt: Optional[str]
     workers: int
-    executor: Optional[Executor]
+    executor: Any
     budget_usd: Optional[float]
     retries: int
     timeout: Optional[float]
     idle_timeout: Optional[float]
+    requests_per_minute: Optional[float]
+    tokens_per_minute: Optional[float]
     checkpoint: Any
+    on_change: str
+    id: Optional[str | Callable[[Any], Any]]
+    shard: Optional[tuple[int, int]]
     ordered: bool
     progress: bool
 

@@ -9,7 +9,7 @@ import pytest
 from patience import PATIENCE  # noqa: F401 - tests of faults take it from here
 
 from claude_sync import Answer
-from claude_sync.batches.items import Outcome
+from claude_sync.batch.items import Outcome
 
 
 def needed(name):

@@ -30,7 +30,6 @@ RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 # Folders and modules that do not stand in their package yet, and the package they belong to.
 NOT_IN_PLACE = {
-    "batch": "batches batch pool",
     "cli": "commands cli doctor __main__",
     "client": "client control_methods handler_methods statistics keywords",
     "engine": "runtime",
@@ -50,7 +49,7 @@ EXCEPTIONS = {
     "errors.py -> messages/answer.py",
 }
 FILES = {
-    "batches/command.py": "cli",
+    "batch/command.py": "cli",
     "bridge/command.py": "cli",
 }
 

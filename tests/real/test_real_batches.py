@@ -11,7 +11,8 @@ import threading
 import pytest
 
 import claude_sync
-import claude_sync.protocol.tries
+from claude_sync.batch import limits
+from claude_sync.batch.clients import Deadline
 from claude_sync.testing.model import failure, text, tool_use
 
 START_TIMEOUT = 90.0
@@ -55,9 +56,9 @@ def test_only_where_it_works_is_a_process_used_again(each_cli, options):
         pids = []
         for number in range(2):
             pool.ask(f"hello {number}", timeout=100)
-            member = pool._keeper.take(claude_sync.support.waiting.Deadline(100))
+            member = pool._clients.take(Deadline(100))
             pids.append(member.client.pid)
-            pool._keeper.give_back(member, reusable=True)
+            pool._clients.give_back(member, reusable=True)
     assert (len(set(pids)) == 1) == each_cli.is_new
 
 
@@ -137,7 +138,7 @@ def test_the_budget_stops_within_one_prompt_for_each_worker(new_cli, options):
 
 def test_overloads_end_with_every_prompt_answered(new_cli, model, options, monkeypatch, home):
     """One request in five fails; the CLI gives up at once, and the batch asks again."""
-    monkeypatch.setattr(claude_sync.protocol.tries, "FIRST_WAIT", 0.05)
+    monkeypatch.setattr(limits, "FIRST_WAIT", 0.05)
     lock, count = threading.Lock(), collections.Counter()
 
     def reply(request):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import os
+import sys
 import threading
 
 import pytest
 from patience import PATIENCE
 
-from claude_sync import UsageError
-from claude_sync.batches.tables import Table
+from claude_sync import Answer, AskTimeout, Item, UsageError
+from claude_sync.batch.tables import Table, kind_of_output, writer_for
 
 
 @pytest.fixture
@@ -111,3 +113,70 @@ def test_a_missing_file(tmp_path):
     """As clear as the rest."""
     with pytest.raises(UsageError, match=r"cannot be read: No such file"):
         Table(tmp_path / "none.csv", None, None)
+
+
+# Outputs.
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "n": {"type": "integer"},
+        "share": {"type": ["number", "null"]},
+        "is_good": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+        "tags": {"type": "array"},
+        "error": {"type": "string"},
+    },
+}
+DATA = {"n": 7, "share": 1, "is_good": True, "tags": ["x"], "error": "none"}
+
+
+def write(path, kind):
+    """An answered and a failed item, in a file of this kind."""
+    answer = Answer("yes")
+    answer._raw = {"type": "result", "structured_output": DATA}
+    items = [
+        Item(0, "a\ud800", answer, cost_usd=0.5, attempts=1, seconds=2.0, id=3),
+        Item(1, "b", error=AskTimeout(1.0), attempts=1),
+    ]
+    with writer_for(path, kind, SCHEMA) as add:
+        for item in items:
+            add(item)
+
+
+def test_csv_has_a_column_for_each_field(tmp_path):
+    """A field that is called as a column of ours has another name."""
+    write(tmp_path / "out.csv", "csv")
+    with open(tmp_path / "out.csv", encoding="utf-8", newline="") as file:
+        first, second = csv.DictReader(file)
+    assert (first["index"], first["id"], first["prompt"]) == ("0", "3", "a\\ud800")
+    assert (first["answer"], first["n"], first["tags"]) == ("yes", "7", '["x"]')
+    assert (first["data.error"], first["error"], first["is_good"]) == ("none", "", "true")
+    assert second["error"].startswith("AskTimeout: ")
+    assert second["n"] == ""
+
+
+def test_parquet_has_typed_columns(tmp_path):
+    """As the form of the answers has them."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write(tmp_path / "out.parquet", "parquet")
+    table = parquet.read_table(tmp_path / "out.parquet")
+    kinds = {name: str(table.schema.field(name).type) for name in table.column_names}
+    assert (kinds["n"], kinds["share"], kinds["is_good"]) == ("int64", "double", "bool")
+    assert (kinds["tags"], kinds["cost_usd"], kinds["attempts"]) == ("string", "double", "int64")
+    first, second = table.to_pylist()
+    assert (first["n"], first["share"], first["is_good"], first["tags"]) == (7, 1.0, True, '["x"]')
+    assert (first["data.error"], first["error"], first["cost_usd"]) == ("none", None, 0.5)
+    assert (second["answer"], second["n"]) == (None, None)
+
+
+def test_without_pyarrow_it_says_what_to_install(tmp_path, monkeypatch):
+    """In a sentence."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match="pip install pyarrow"):
+        write(tmp_path / "out.parquet", "parquet")
+
+
+def test_the_name_of_an_output_tells_its_kind():
+    """JSON lines, unless it says otherwise."""
+    kinds = [kind_of_output(f"x.{ending}") for ending in ("csv", "TSV", "parquet", "jsonl", "txt")]
+    assert kinds == ["csv", "tsv", "parquet", "jsonl", "jsonl"]

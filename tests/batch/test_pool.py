@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import wait
 
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 from tables import each
 
 from claude_sync import (
@@ -23,7 +23,7 @@ from claude_sync import (
     TurnInterrupted,
     UsageError,
 )
-from claude_sync.pool import Question
+from claude_sync.batch.pool import Question
 from claude_sync.testing import ScriptedCli, StandIn
 
 STYLES = ("new", "old")
@@ -140,7 +140,7 @@ def test_each_question_gets_its_own_answer(style):
         ]
         assert [each.prompt for each in questions[:2]] == ["question 0", "question 1"]
         assert pool.cost_usd == pytest.approx(13 * 0.25)
-        assert pool._keeper.count() <= 2
+        assert pool._clients.counts[0] <= 2
     assert pool.cost_usd == pytest.approx(13 * 0.25)
 
 
@@ -274,7 +274,7 @@ def test_closing_ends_everything():
         pool.submit("hello")
     with pytest.raises(ClientClosed), pool.client():
         pass
-    assert pool._keeper.count() == 0
+    assert pool._clients.counts[0] == 0
 
 
 def test_a_question_can_be_cancelled():
@@ -360,14 +360,14 @@ def test_a_budget_holds_for_those_who_waited_for_a_client():
             threads = [threading.Thread(target=ask, daemon=True) for _ in range(5)]
             for thread in threads:
                 thread.start()
-            while len(pool._keeper._waiting) < 5:
+            while len(pool._clients._waiting) < 5:
                 threading.Event().wait(0.005)
             client.ask("spends it all")
         for thread in threads:
             thread.join(PATIENCE)
         assert len(errors) == 5
         assert pool.cost_usd == 1.0
-        assert pool._keeper.count("idle") == 1
+        assert pool._clients.counts[1] == 1
 
 
 def test_handlers_and_typed_answers_work():
@@ -412,8 +412,7 @@ def test_closing_in_a_handler_does_not_wait():
     assert returned.wait(PATIENCE)
     assert pool.state == "closed"
     assert wait([question], PATIENCE).done  # answered, or told that the pool was closed
-    assert pool._keeper._over.wait(PATIENCE)
-    assert pool._keeper.count() == 0
+    wait_until(lambda: pool._clients.counts[0] == 0)
 
 
 def test_a_thread_that_runs_the_handlers_may_not_wait_for_the_pool():
@@ -469,18 +468,18 @@ def test_bad_questions_are_refused_before_a_client_is_waited_for():
     ):
         with pytest.raises((UsageError, OSError)):
             call()
-    assert pool._keeper.count() == 0
+    assert pool._clients.counts[0] == 0
 
 
 def test_a_pool_that_is_forgotten_is_closed():
     """With a warning that says how to do better."""
     pool = Pool(1, **stand_in())
     pool.ask("hello", timeout=PATIENCE)
-    over = pool._keeper._over
+    clients = pool._clients
     with pytest.warns(ResourceWarning, match="was not closed"):
         del pool
         gc.collect()
-    assert over.wait(PATIENCE)
+    wait_until(lambda: clients.counts[0] == 0)
 
 
 def test_a_pool_that_was_never_used_needs_no_end():

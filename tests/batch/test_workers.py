@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import multiprocessing
 import multiprocessing.resource_tracker
 import os
 import pickle
-import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 
+import batch_scripts
 import pytest
 from batch_executors import needed
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 
 import claude_sync
-from claude_sync import ClaudeError, CliNotFound, Options, Overloaded, RateLimited
-from claude_sync.batches import work
-from claude_sync.batches.items import Task, structured_output
-from claude_sync.batches.pooling import Member
-from claude_sync.batches.work import (
-    Settings,
-    ask_member,
-    attempt,
-    attempt_in_worker,
-    make_pool,
-)
-from claude_sync.support.waiting import Deadline
+from claude_sync import ClaudeError, CliNotFound, Options, Overloaded
+from claude_sync.batch import workers
+from claude_sync.batch.clients import Deadline
+from claude_sync.batch.items import Job, structured_output
+from claude_sync.batch.workers import Settings, attempt, attempt_in_worker, clients_for
 from claude_sync.testing import ScriptedCli, StandIn, builders
 
 
@@ -55,7 +50,7 @@ def trackers():
 def no_pools_left():
     """Each test ends with the pools of this process closed."""
     yield
-    work.close_shared()
+    workers.close_shared()
 
 
 def settings(workers=1, **options):
@@ -82,61 +77,38 @@ def test_processes_of_the_standard_library():
     assert batch.cost_usd == 2.0
 
 
-def test_a_process_that_is_killed_costs_only_what_it_had():
-    """The items say so; those that were finished are there."""
-    with spawning(1) as executor:
+def test_a_process_that_is_killed_is_replaced(tmp_path):
+    """What it was asked is asked again, as a second attempt; nothing else is."""
+    cli = StandIn(batch_scripts.notes_each, folder=str(tmp_path)).command
+    prompts = [f"prompt{number}" for number in range(12)]
+
+    def kill_at_5(item):
+        if item.index == 5:
+            for process in list(executor._processes.values()):
+                process.kill()
+
+    with spawning(2) as executor:
         executor.submit(int).result(PATIENCE)
-        batch = claude_sync.map(
-            ["a", "[[sleep 60]] b", "c"],
-            executor=executor,
-            workers=1,
-            cli=StandIn().command,
-            on_item=lambda item: [process.kill() for process in executor._processes.values()],
-        )
+        batch = claude_sync.map(prompts, executor=executor, workers=2, cli=cli, on_item=kill_at_5)
         items = list(batch)
-    assert items[0].answer == "echo: a"
-    assert [type(item.error).__name__ for item in items[1:]] == ["BrokenProcessPool"] * 2
+    assert [item.answer for item in items] == [f"ok {prompt}" for prompt in prompts]
+    assert sum(item.attempts for item in items) <= 12 + 2
+    assert max(item.attempts for item in items) <= 2
 
 
-class Spender:
-    """A client that is told what it has cost."""
-
-    def __init__(self):
-        self.cost_usd = 0.0
-
-    def close(self, timeout):
-        """As clients do."""
-
-
-def test_what_nobody_asked_for_is_told_once():
-    """An agent that reports back after the answer spends, too; each cent counts once."""
-    late = []
-    pool = make_pool(settings(), late=late.append)
-    keeper, member = pool._keeper, Member()
-    member._client = Spender()
-    keeper._members.add(member)
-    member._client.cost_usd = 1.0
-    assert keeper.settle(member) == 1.0
-    assert keeper.settle(member) == 0.0
-    member._client.cost_usd = 3.5
-    keeper._end(member)
-    keeper._end(member)
-    assert late == [2.5]
-    assert pool.cost_usd == 3.5
-
-
-def test_a_question_does_not_pay_for_what_came_before_it():
+def test_a_prompt_does_not_pay_for_what_came_before_it():
     """It is told as late instead."""
     late = []
     asking = settings()
-    pool = make_pool(asking, late=late.append)
+    clients = clients_for(asking, late=late.append)
     try:
-        member = pool._keeper.take(Deadline(PATIENCE))
+        member = clients.take(Deadline(PATIENCE))
         member.counted = -2.0
-        outcome = ask_member(pool, asking, Task(0, "a"), member)
+        clients.put_back(member)
+        outcome = attempt(clients, asking, Job(0, "a"))
         assert (outcome.cost_usd, late) == (0.25, [2.0])
     finally:
-        pool.close()
+        clients.close(PATIENCE)
 
 
 def test_threads_of_the_standard_library():
@@ -144,9 +116,9 @@ def test_threads_of_the_standard_library():
     with ThreadPoolExecutor(2) as executor:
         options = {"executor": executor, "workers": 2, "cli": StandIn().command}
         assert all(item.ok for item in claude_sync.map(["a", "b", "c"], **options))
-        (shared,) = work.SHARED.values()
+        (shared,) = workers.SHARED.values()
         assert all(item.ok for item in claude_sync.map(["a", "b"], **options))
-        assert list(work.SHARED.values()) == [shared]
+        assert list(workers.SHARED.values()) == [shared]
         assert shared.users == 0
 
 
@@ -164,65 +136,56 @@ def test_loky():
 def test_a_process_keeps_one_pool():
     """The same settings, the same CLIs; others, and those before are closed."""
     first = settings()
-    attempt_in_worker(first, Task(0, "a"))
-    pool = work.SHARED[first.key].pool
-    attempt_in_worker(settings(cli=first.options.cli), Task(1, "b"))
-    assert work.SHARED[first.key].pool is pool
+    attempt_in_worker(first, Job(0, "a"))
+    clients = workers.SHARED[first.key].clients
+    attempt_in_worker(settings(cli=first.options.cli), Job(1, "b"))
+    assert workers.SHARED[first.key].clients is clients
     other = settings(cli=first.options.cli, model="other")
-    attempt_in_worker(other, Task(2, "c"))
-    assert list(work.SHARED) == [other.key]
-    assert pool.state == "closed"
+    attempt_in_worker(other, Job(2, "c"))
+    assert list(workers.SHARED) == [other.key]
+    assert clients.is_closed
 
 
-def test_a_pool_that_nobody_uses_is_closed(monkeypatch):
-    """After a while: the batch is over, and nobody tells the worker."""
-    monkeypatch.setattr(work, "IDLE_TIME", 0.05)
-    attempt_in_worker(settings(), Task(0, "a"))
-    end = threading.Event()
-    for _ in range(int(PATIENCE * 100)):
-        if not work.SHARED:
-            break
-        end.wait(0.01)
-    assert not work.SHARED
-
-
-def test_a_pool_that_somebody_uses_is_not_closed(monkeypatch):
-    """A prompt may take longer than pools are kept after the last one that ended."""
-    due = []
+def test_clients_that_nobody_uses_are_closed(monkeypatch):
+    """After a while: the batch is over, and nobody tells the worker. Not while one is used."""
+    monkeypatch.setattr(workers, "IDLE_TIME", 0.05)
     made = settings()
-    long = work.borrow(made)
-    monkeypatch.setattr(long.pool._keeper.timers, "after", lambda delay, close: due.append(close))
-    work.release(made.key, work.borrow(made))
-    due.pop()()
-    assert list(work.SHARED.values()) == [long]
-    assert long.pool.state == "open"
-    work.release(made.key, long)
-    due.pop()()
-    assert not work.SHARED
+    long = workers.borrow(made)
+    workers.release(made.key, workers.borrow(made))
+    assert long.timer is None
+    workers.release(made.key, long)
+    wait_until(lambda: not workers.SHARED)
+    wait_until(lambda: long.clients.is_closed)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_worker_makes_a_pool_of_its_own():
     """The parent's is not its to use."""
-    attempt_in_worker(settings(), Task(0, "a"))
+    attempt_in_worker(settings(), Job(0, "a"))
     child = os.fork()
     if child == 0:
-        os._exit(0 if not work.SHARED and work.LOCK.acquire(blocking=False) else 1)
+        os._exit(0 if not workers.SHARED and workers.LOCK.acquire(blocking=False) else 1)
     assert os.waitpid(child, 0)[1] == 0
-    assert work.SHARED
+    assert workers.SHARED
 
 
 def test_objects_of_the_programs_class_do_not_travel():
     """The class may exist twice; what it is made of does travel."""
-    outcome = attempt_in_worker(settings(cli=StandIn().command, returns=Label), Task(0, "a"))
+    outcome = attempt_in_worker(settings(cli=StandIn().command, returns=Label), Job(0, "a"))
     assert outcome.answer.data is None
     assert structured_output(outcome.answer) == {"word": "echo"}
 
 
-def play(script):
-    """A pool whose only CLI plays *script*."""
-    return make_pool(settings(transport=lambda: ScriptedCli(script)))
+def attempted(script, told=None, **more):
+    """What comes of an attempt with a CLI that plays *script*."""
+    made = settings(transport=lambda: ScriptedCli(script))
+    made = dataclasses.replace(made, **more)
+    clients = clients_for(made, refused=told)
+    try:
+        return attempt(clients, made, Job(0, "a"))
+    finally:
+        clients.close(PATIENCE)
 
 
 def test_a_failed_attempt_tells_what_it_has_cost():
@@ -234,58 +197,57 @@ def test_a_failed_attempt_tells_what_it_has_cost():
         cli.begin_turn(user)
         cli.end_turn(user, "API Error: 529 overloaded", is_error=True, total_cost_usd=0.75)
 
-    pool = play(fails)
-    outcome = attempt(pool, settings(), Task(0, "a"))
-    pool.close()
+    outcome = attempted(fails)
     assert isinstance(outcome.error, Overloaded)
     assert (outcome.cost_usd, outcome.effects, outcome.was_sent) == (0.75, False, True)
 
 
-def test_an_attempt_tells_when_a_limit_is_reset():
-    """As the CLI has said."""
-
-    def fails(cli):
-        cli.accept()
-        user = cli.expect("user")
-        cli.begin_turn(user)
-        cli.end_turn(user, "Claude AI usage limit reached|1893456000", is_error=True)
-
-    pool = play(fails)
-    outcome = attempt(pool, settings(), Task(0, "a"))
-    pool.close()
-    assert isinstance(outcome.error, RateLimited)
-    assert outcome.until == 1893456000
-
-
 def test_an_attempt_tells_that_tools_were_used():
-    """Then it is not repeated."""
+    """Then it is not repeated, even if the CLI has died."""
 
     def uses_a_tool(cli):
         cli.accept()
         user = cli.expect("user")
         cli.begin_turn(user)
         cli.say(builders.assistant([builders.tool_use("Bash", {"command": "ls"}, "t1")]))
-        cli.kill_itself() if hasattr(cli, "kill_itself") else cli.exit(1)
+        cli.exit(1)
 
-    pool = play(uses_a_tool)
-    outcome = attempt(pool, settings(), Task(0, "a"))
-    pool.close()
+    outcome = attempted(uses_a_tool)
     assert outcome.effects
     assert isinstance(outcome.error, claude_sync.CliExited)
 
 
+def test_a_timeout_takes_as_long_as_it_says():
+    """However long the CLI takes to stop; with what it had said."""
+
+    def never_stops(cli):
+        cli.accept()
+        cli.begin_turn(cli.expect("user"))
+        cli.expect("control_request", subtype="interrupt")
+        cli.expect("user")  # which never comes
+
+    begun = time.monotonic()
+    made = settings(transport=lambda: ScriptedCli(never_stops))
+    made = dataclasses.replace(made, timeout=0.3)
+    clients = clients_for(made)
+    outcome = attempt(clients, made, Job(0, "a"))
+    assert time.monotonic() - begun < 3
+    assert isinstance(outcome.error, claude_sync.AskTimeout)
+    assert outcome.error.timeout == 0.3
+    clients.close(PATIENCE)
+
+
 def test_an_attempt_without_a_cli_was_not_sent():
     """Nothing can have happened."""
-    pool = make_pool(settings(cli="/nowhere/claude"))
-    outcome = attempt(pool, settings(), Task(0, "a"))
-    pool.close()
+    clients = clients_for(settings(cli="/nowhere/claude"))
+    outcome = attempt(clients, settings(), Job(0, "a"))
+    clients.close(PATIENCE)
     assert isinstance(outcome.error, CliNotFound)
     assert not outcome.was_sent
 
 
-def test_a_client_that_is_told_to_wait_is_heard():
-    """The delay is told in seconds; other failures of the service are not about the pace."""
-    heard = []
+def test_a_cli_that_is_told_to_wait_is_heard():
+    """Other failures are not about the pace; elsewhere the outcome tells."""
 
     def waits(cli):
         cli.accept()
@@ -296,19 +258,18 @@ def test_a_client_that_is_told_to_wait_is_heard():
             cli.say(builders.system("api_retry", retry_delay_ms=1500.0, **fields))
         cli.end_turn(user, "at last")
 
-    made = settings(transport=lambda: ScriptedCli(waits))
-    pool = make_pool(made, told_to_wait=heard.append)
-    assert attempt(pool, made, Task(0, "a")).answer == "at last"
-    pool.close()
-    assert heard == [1.5]
+    heard = []
+    assert attempted(waits, lambda: heard.append(1)).refusals == 0
+    assert heard == [1]
+    assert attempted(waits).refusals == 1
 
 
 def test_secrets_do_not_show():
     """Executors log what they were given."""
     secret = settings(env={"ANTHROPIC_API_KEY": "sk-ant-very-secret"}, cli="x")
-    task = Task(3, "private words", run="r")
+    job = Job(3, "private words", run="r")
     assert "secret" not in repr(secret)
-    assert "private" not in repr(task)
+    assert "private" not in repr(job)
     assert pickle.loads(pickle.dumps(secret)) == secret
 
 
@@ -326,8 +287,5 @@ def test_an_error_that_cannot_be_sent_is_told_in_another():
         def __init__(self, one, two):
             super().__init__(one)
 
-    assert str(work.portable(Odd("what happened", 2))) == "Odd: what happened."
-    assert isinstance(work.portable(Odd("x", 2)), ClaudeError)
-    error = Overloaded("busy")
-    assert work.portable(error) is error
-    assert work.portable(None) is None
+    assert str(workers.portable(Odd("what happened", 2))) == "Odd: what happened."
+    assert isinstance(workers.portable(Odd("x", 2)), ClaudeError)

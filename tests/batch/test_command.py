@@ -8,18 +8,17 @@ import select
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from batch_executors import HandDriven, InlineExecutor, answered
 from executables import ROOT, clean_environment
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 
 import claude_sync
 from claude_sync import AskTimeout
-from claude_sync.batches import command
-from claude_sync.batches.items import Outcome
-from claude_sync.batches.tables import Table
+from claude_sync.batch import command
+from claude_sync.batch.items import Outcome
+from claude_sync.batch.tables import Table
 from claude_sync.cli import main
 
 
@@ -61,6 +60,22 @@ def test_csv_with_a_template_and_a_form(folder, capsys):
     assert (first["id"], first["prompt"], first["data"]) == ("r0", "Label: word 0", {"n": 1})
 
 
+def test_parts_of_an_array_of_jobs_are_merged(folder, capsys):
+    """Each has an output of its own; then all rows are in one, and nothing was asked twice."""
+    words = ["batch", "rows.csv", "-o", "out.csv", "--offline", "--column", "text", "--id", "id"]
+    for number in range(2):
+        assert main([*words, "--shard", f"{number}/2"]) == 0
+    rows = (folder / "out.csv.1-of-2").read_text().splitlines()
+    assert rows[0] == "index,id,prompt,answer,error,cost_usd,attempts,seconds"
+    assert [row.split(",")[:4] for row in rows[1:]] == [
+        [str(number), f"r{number}", f"word {number}", f"echo: word {number}"]
+        for number in (1, 3, 5)
+    ]
+    assert main([*words, "--merge"]) == 0
+    assert "6 of 6 answered (6 of them before)" in capsys.readouterr().err
+    assert len((folder / "out.csv").read_text().splitlines()) == 7
+
+
 def test_a_second_run_has_nothing_to_do(folder, capsys):
     """Unless it is told to begin anew."""
     words = ["batch", "prompts.jsonl", "-o", "out.jsonl", "--offline"]
@@ -78,7 +93,7 @@ def test_other_prompts_are_refused(folder, capsys):
     assert main(["batch", "rows.csv", "-o", "out.jsonl", "--offline", "--column", "text"]) == 0
     before = (folder / "out.jsonl").read_bytes()
     assert main(["batch", "rows.csv", "-o", "out.jsonl", "--offline", "--column", "id"]) == 2
-    assert "another prompt 0" in capsys.readouterr().err
+    assert "another text or attachment of prompt 0" in capsys.readouterr().err
     assert (folder / "out.jsonl").read_bytes() == before
     assert not (folder / "out.jsonl.part").exists()
 
@@ -130,6 +145,7 @@ def test_what_is_wrong_is_told(folder, capsys, words, told):
         ["--budget", "x"],
         ["--retries", "x"],
         ["--column", "a", "--template", "{a}"],
+        ["--shard", "2/2"],
     ],
 )
 def test_wrong_words_are_refused(folder, capsys, words):
@@ -235,12 +251,9 @@ def start_command(folder, *words):
 
 
 def wait_for_finished(folder, count):
-    """Until so many are in the checkpoint."""
-    checkpoint = folder / "out.jsonl.checkpoint"
-    end = time.monotonic() + PATIENCE
-    while not checkpoint.exists() or checkpoint.read_text().count("\n") < 1 + count:
-        assert time.monotonic() < end
-        select.select([], [], [], 0.01)
+    """Until so many are in the checkpoint, which is locked: in the log that it is written into."""
+    log = folder / "out.jsonl.checkpoint-wal"
+    wait_until(lambda: log.exists() and log.read_bytes().count(b"echo: ") >= count)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
@@ -275,7 +288,8 @@ def test_ctrl_c_twice_stops_now(folder):
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert not (folder / "out.jsonl").exists()
-    assert (folder / "out.jsonl.checkpoint").read_text().count("echo: ") == 2
+    assert main(["batch", "slow.jsonl", "-o", "out.jsonl", "--cli", "/nowhere/claude"]) == 1
+    assert sum(each["answer"] is not None for each in answers_in(folder)) == 2
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
@@ -288,7 +302,8 @@ def test_ctrl_c_takes_nothing_out_of_the_output(folder):
         return answered(task) if task.index else Outcome(error=AskTimeout(1.0))
 
     checkpoint, executor = folder / "out.jsonl.checkpoint", InlineExecutor(outcome)
-    assert len(claude_sync.map(prompts, executor=executor, checkpoint=checkpoint).results()) == 7
+    batch = claude_sync.map(prompts, executor=executor, checkpoint=checkpoint)
+    assert len(batch.results()) == 7
     process = start_command(folder, "slow.jsonl", "-o", "out.jsonl", "--offline")
     while not (folder / "out.jsonl.part").exists():
         select.select([], [], [], 0.01)

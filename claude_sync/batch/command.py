@@ -17,13 +17,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import json
 import os
 import signal
 import sys
 import threading
-import time
-from typing import Any, Dict, Iterator, Optional, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..commands.common import (
     add_permission_arguments,
@@ -32,6 +31,9 @@ from ..commands.common import (
     schema_in,
 )
 from ..errors import ClaudeError, UsageError
+from .batches import map as ask_all
+from .checkpoint import ON_CHANGE, merge, shard_path
+from .tables import Table, kind_of_output, writer_for
 
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
 
@@ -47,11 +49,17 @@ examples:
   claude-sync batch prompts.jsonl -o answers.jsonl
   claude-sync batch reviews.csv -o labels.jsonl --template "Is this kind? {text}" --workers 8
   claude-sync batch reviews.csv -o labels.jsonl --column text --returns schema.json --budget 5
-  claude-sync batch files.csv -o reviews.jsonl --template "Review {path}" --allow Read
+  claude-sync batch files.csv -o reviews.csv --template "Review {path}" --allow Read
+  claude-sync batch many.jsonl -o out.parquet --id id --shard "$SLURM_ARRAY_TASK_ID/16"
+  claude-sync batch many.jsonl -o out.parquet --id id --merge
 
 INPUT is a .csv or .tsv file with a head, or JSON lines: objects with "prompt" and, if wanted,
-"id" and "attach", or plain strings. OUTPUT has one JSON object a line, in the same order:
-index, id, prompt, answer, data, error, cost_usd, attempts, seconds.
+"id" and "attach", or plain strings. OUTPUT has one row for each, in the same order: index,
+id, prompt, answer, data, error, cost_usd, attempts, seconds. It is CSV or Parquet if its
+name ends so, with a column for each field of --returns; otherwise JSON lines.
+
+--shard K/N asks every N-th prompt from number K on, K from 0, as one job of an array. Its
+output is OUTPUT.K-of-N. When all are done, --merge puts them together, and asks what failed.
 
 Ctrl-C once finishes what is being answered; twice stops now. Both can be continued.
 
@@ -71,7 +79,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What can be said on the command line, --cli and --offline excepted."""
     parser.add_argument("input", metavar="INPUT", help="prompts: .csv, .tsv or JSON lines")
     parser.add_argument(
-        "-o", "--output", metavar="OUTPUT", required=True, help="answers, as JSON lines"
+        "-o",
+        "--output",
+        metavar="OUTPUT",
+        required=True,
+        help="answers: .csv, .parquet, or JSON lines",
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--column", help="the column, or key, with the prompt (default: prompt)")
@@ -96,6 +108,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", metavar="SECONDS", type=amount, help="for each prompt (default: none)"
     )
+    for what in ("requests", "tokens"):
+        parser.add_argument(
+            f"--{what}-per-minute", metavar="N", type=amount, help=f"no more {what} than that"
+        )
+    parser.add_argument("--id", metavar="COLUMN", help="what tells rows apart, if they move")
+    parser.add_argument("--shard", metavar="K/N", type=shard, help="one of N parts, from 0")
+    parser.add_argument("--merge", action="store_true", help="put all parts together first")
+    parser.add_argument(
+        "--on-change",
+        choices=ON_CHANGE,
+        default="raise",
+        help="what to do if prompts or settings have changed (default: raise)",
+    )
     parser.add_argument("--model", help="alias (sonnet) or full name of the model")
     parser.add_argument("--cwd", metavar="FOLDER", help="the folder Claude works in")
     add_permission_arguments(parser)
@@ -106,16 +131,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, cli: Any = None) -> int:
     """Do what *arguments* say; the exit code."""
-    from ..batch import map as ask_all
-    from .tables import Table
-
-    prompts = Table(arguments.input, arguments.column, arguments.template)
-    checkpoint = arguments.output + ".checkpoint"
-    check_output(arguments.input, arguments.output)
+    prompts = Table(arguments.input, arguments.column, arguments.template, arguments.id)
+    output, checkpoint = arguments.output, arguments.output + ".checkpoint"
+    if arguments.shard is not None:
+        output = shard_path(output, arguments.shard)
+    check_output(arguments.input, output, checkpoint)
     returns = None if arguments.returns is None else schema_in(arguments.returns)
     if arguments.restart:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(checkpoint)
+        forget(checkpoint if arguments.shard is None else shard_path(checkpoint, arguments.shard))
+    if arguments.merge:
+        tell(f"{merge(checkpoint)} parts merged")
     batch = ask_all(
         prompts,
         workers=arguments.workers,
@@ -123,7 +148,12 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
         budget_usd=arguments.budget,
         retries=arguments.retries,
         timeout=arguments.timeout,
+        requests_per_minute=arguments.requests_per_minute,
+        tokens_per_minute=arguments.tokens_per_minute,
         checkpoint=checkpoint,
+        on_change=arguments.on_change,
+        id=None if arguments.id is None else "id",
+        shard=arguments.shard,
         progress=True,
         model=arguments.model,
         cwd=arguments.cwd,
@@ -131,11 +161,10 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
         verbatim=not arguments.interpret,
         **permission_options(arguments),
     )
-    begun = time.monotonic()
-    counts: Dict[str, int] = {"restored": 0}
+    counts: dict[str, int] = {"restored": 0}
     with interruptible(batch) as presses, batch:
-        written = write_answers(batch, arguments.output, counts, presses)
-    tell(summary(batch, counts["restored"], written, time.monotonic() - begun, arguments.output))
+        written = write_answers(batch, output, kind_of_output(arguments.output), counts, presses)
+    tell(summary(batch, counts["restored"], written, output))
     if presses:
         tell("interrupted; the same command goes on from here")
         return INTERRUPTED
@@ -144,7 +173,7 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
 
 
 def write_answers(
-    batch: Any, output: str, counts: Dict[str, int], presses: Sequence[object]
+    batch: Any, output: str, kind: str, counts: dict[str, int], presses: Sequence[object]
 ) -> int:
     """Write every item, in order; how many."""
     temporary = output + ".part"
@@ -156,13 +185,11 @@ def write_answers(
             yield from batch._again(written)
 
     try:
-        # Half a surrogate pair, which a prompt may have, is told as JSON tells it.
-        with open(
-            temporary, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
-        ) as file:
+        schema = None if batch._form is None else batch._form.schema
+        with writer_for(temporary, kind, schema) as write:
             for item in itertools.chain(batch, rest()):
                 counts["restored"] += item.restored
-                file.write(json.dumps(item.as_json(), ensure_ascii=False) + "\n")
+                write(item)
                 written += 1
         os.replace(temporary, output)
     except BaseException as error:
@@ -178,9 +205,9 @@ def write_answers(
 
 
 @contextlib.contextmanager
-def interruptible(batch: Any) -> Iterator[list]:  # type: ignore[type-arg]
+def interruptible(batch: Any) -> Iterator[list[bool]]:
     """Ctrl-C stops *batch* gently the first time; the list has one entry for each time."""
-    presses: list = []  # type: ignore[type-arg]
+    presses: list[bool] = []
     if threading.current_thread() is not threading.main_thread():
         yield presses
         return
@@ -205,7 +232,7 @@ def interruptible(batch: Any) -> Iterator[list]:  # type: ignore[type-arg]
         signal.signal(signal.SIGINT, before)
 
 
-def summary(batch: Any, restored: int, written: int, seconds: float, output: str) -> str:
+def summary(batch: Any, restored: int, written: int, output: str) -> str:
     """What is said at the end."""
     lines = []
     for item in batch.errors[:TOLD_FAILURES]:
@@ -217,14 +244,16 @@ def summary(batch: Any, restored: int, written: int, seconds: float, output: str
     before = f" ({restored} of them before)" if restored else ""
     lines.append(
         f"{written - batch.failed} of {batch.total} answered{before}, {batch.failed} failed, "
-        f"{batch.cost_usd:.4f} USD, {seconds:.0f} s: {output}"
+        f"{batch.cost_usd:.4f} USD, {batch.summary.seconds:.0f} s: {output}"
     )
+    if written > restored:
+        lines.extend(f"{name}: {value}" for name, value in batch.summary.rows()[-2:])
     return "\n".join(lines)
 
 
-def check_output(source: str, output: str) -> None:
+def check_output(source: str, output: str, checkpoint: str) -> None:
     """Refuse to write over the input, or into nowhere."""
-    for name in (output, output + ".part", output + ".checkpoint"):
+    for name in (output, output + ".part", checkpoint):
         if os.path.exists(name) and os.path.samefile(source, name):
             raise UsageError(
                 f"{name} is written, and is the same file as INPUT. Name another output."
@@ -234,6 +263,13 @@ def check_output(source: str, output: str) -> None:
     folder = os.path.dirname(os.path.abspath(output))
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {folder} for the output. Make it first.")
+
+
+def forget(checkpoint: str) -> None:
+    """Take the file of earlier runs away."""
+    for ending in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(checkpoint + ending)
 
 
 def tell(text: str) -> None:
@@ -259,9 +295,17 @@ def positive(word: str) -> int:
 
 def amount(word: str) -> float:
     """An amount above zero."""
-    value: Optional[float] = None
+    value: float | None = None
     with contextlib.suppress(ValueError):
         value = float(word)
     if value is None or not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{word!r} is no number above 0")
     return value
+
+
+def shard(words: str) -> tuple[int, int]:
+    """Which of how many parts."""
+    number, _, count = words.partition("/")
+    if number.isdigit() and count.isdigit() and int(number) < int(count):
+        return int(number), int(count)
+    raise argparse.ArgumentTypeError(f"{words!r} is not K/N with K below N, from 0/N on")

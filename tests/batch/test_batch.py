@@ -12,7 +12,7 @@ import threading
 import batch_scripts
 import pytest
 from batch_executors import InlineExecutor, answered, needed
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 from tables import each
 
 import claude_sync
@@ -21,13 +21,14 @@ from claude_sync import (
     CliNotFound,
     Item,
     Options,
-    Pool,
     TurnInterrupted,
     UsageError,
 )
-from claude_sync.batches.checkpoints import Checkpoint
-from claude_sync.batches.items import Outcome
-from claude_sync.batches.progress import LineProgress
+from claude_sync.batch import batches
+from claude_sync.batch.checkpoint import Checkpoint
+from claude_sync.batch.clients import LIVE
+from claude_sync.batch.items import Outcome
+from claude_sync.batch.progress import LineProgress
 from claude_sync.testing import StandIn
 
 
@@ -123,16 +124,7 @@ def test_leaving_the_block_ends_everything():
     with claude_sync.map(["a", *["[[sleep 60]] b"] * 5], workers=2, **echo()) as batch:
         assert next(batch).answer == "echo: a"
     assert list(batch) == []
-    assert batch._pool.state == "closed"
-
-
-def wait_until_closed(pool):
-    """Nothing announces it."""
-    for _ in range(6000):
-        if pool.state == "closed":
-            return
-        threading.Event().wait(0.005)
-    raise AssertionError("waited in vain")
+    assert batch._clients.is_closed
 
 
 @pytest.fixture
@@ -147,15 +139,15 @@ def no_collector():
 @pytest.mark.parametrize("progress", [False, True])
 def test_a_batch_that_is_forgotten_is_ended(no_collector, progress, monkeypatch):
     """Nothing outlives it, and no collector has to come by first."""
-    monkeypatch.setattr(claude_sync.batch, "shown_progress", lambda: LineProgress(io.StringIO()))
+    monkeypatch.setattr(batches, "progress_for", lambda: LineProgress(io.StringIO()))
     prompts = ["a", *["[[sleep 60]] b"] * 5]
     pools = []
     for item in claude_sync.map(prompts, workers=2, progress=progress, **echo()):
         assert item.answer == "echo: a"
-        pools = [each for each in gc.get_objects() if type(each) is Pool and each.state == "open"]
+        pools = list(LIVE)
         break
     assert len(pools) == 1
-    wait_until_closed(pools[0])
+    wait_until(lambda: pools[0].is_closed)
 
 
 def test_a_batch_may_be_collected_on_a_thread_of_its_own(no_collector, tmp_path, monkeypatch):
@@ -163,20 +155,20 @@ def test_a_batch_may_be_collected_on_a_thread_of_its_own(no_collector, tmp_path,
     is_inside, may_collect, is_collected = (threading.Event() for _ in range(3))
     add = Checkpoint.add
 
-    def collecting(checkpoint, item, digest):
+    def collecting(checkpoint, item, *rest):
         if item.index == 1:
             is_inside.set()
             may_collect.wait(PATIENCE)
             gc.collect()
             is_collected.set()
-        add(checkpoint, item, digest)
+        add(checkpoint, item, *rest)
 
     monkeypatch.setattr(Checkpoint, "add", collecting)
     circle = []  # only the collector finds what is in it
     circle.append(circle)
     batch = claude_sync.map(
         list("abc"),
-        checkpoint=tmp_path / "run.jsonl",
+        checkpoint=tmp_path / "run.db",
         on_item=circle.append,
         workers=1,
         **echo(),
@@ -185,11 +177,11 @@ def test_a_batch_may_be_collected_on_a_thread_of_its_own(no_collector, tmp_path,
     first = next(batch)
     batch._run._fill()
     assert is_inside.wait(PATIENCE)
-    pool = batch._pool
+    clients = batch._clients
     del batch, circle
     may_collect.set()
     assert is_collected.wait(PATIENCE)
-    wait_until_closed(pool)
+    wait_until(lambda: clients.is_closed)
     assert first.answer == "echo: a"
 
 
@@ -236,7 +228,7 @@ def test_what_its_clis_spend_after_an_answer_counts():
     prompts = ["a", "b", "c", "d", "e"]
     batch = claude_sync.map(prompts, workers=1, budget_usd=2.0, **echo(cost=0.25))
     assert next(batch).ok
-    batch._pool._keeper.tell_late(2.0)
+    batch._clients.tell_late(2.0)
     rest = list(batch)
     assert not any(item.ok for item in rest[1:])
     assert batch.cost_usd == 2.25 + 0.25 * rest[0].ok
@@ -280,7 +272,7 @@ def test_a_generator_cannot_give_its_prompts_again(tmp_path, method):
         needed("pandas")
     old = tmp_path / "old.jsonl"
     old.write_text("kept")
-    checkpoint = tmp_path / "run.jsonl"
+    checkpoint = tmp_path / "run.db"
     with claude_sync.map(iter("abc"), executor=InlineExecutor(), checkpoint=checkpoint) as batch:
         next(batch)
         with pytest.raises(UsageError, match="pass the prompts as a list"):
@@ -337,7 +329,7 @@ def test_without_pandas_it_says_what_to_install(monkeypatch):
         ({"timeout": 0}, "timeout"),
         ({"idle_timeout": "x"}, "idle_timeout"),
         ({"checkpoint": 7}, "checkpoint is the path"),
-        ({"executor": 7}, "get_executor"),
+        ({"executor": 7}, "client of Dask's"),
         ({"executor": InlineExecutor(), "on_text": print}, "on_text= cannot be called"),
         ({"resume": "x"}, "resume="),
         ({"returns": "x"}, "returns="),

@@ -7,52 +7,39 @@ Many prompts: ``claude_sync.map`` asks them all, on several CLIs at once.
 
 A :class:`Batch` is an iterator. Nothing is started before the first item is asked for, and
 nothing is kept of what was given out, so a batch of a million needs as much memory as one
-of a hundred. What drives it is ``batches/batching.py``.
+of a hundred. What drives it is ``run.py``.
 """
 
 from __future__ import annotations
 
 import importlib
 import itertools
-import json
 import os
+import uuid
 import weakref
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor
 from contextlib import ExitStack
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Dict,
-    Generic,
-    Iterable,
-    Iterator,
-    List,
-    Optional,
-    Type,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Generic, overload
 
-from .batches.batching import Run
-from .batches.checkpoints import Checkpoint, refuse_to_overwrite
-from .batches.crews import Crew, end_timers
-from .batches.items import Item, Outcome, Task, row_of
-from .batches.prompts import check_prompts, length_of, tasks_of
-from .batches.work import Settings, attempt, attempt_in_worker, make_pool
-from .client import HANDLERS, form_of, handlers_among
-from .errors import UsageError
-from .options import Options, names_of, options_from, signature_with
-from .pool import Pool, check_count, refuse_conversations
-from .prompts import read_once
-from .runtime.engine import new_uuid
-from .runtime.timers import Timers
-from .support.checks import check_keywords, check_timeout
+from ..client import HANDLERS, form_of, handlers_among
+from ..errors import UsageError
+from ..options import Options, names_of, options_from, signature_with
+from ..prompts import read_once
+from ..support.checks import check_keywords, check_timeout
+from .checkpoint import ON_CHANGE, Checkpoint, refuse_to_overwrite, settings_told, shard_path
+from .clients import Clients, Workers, check_count, refuse_conversations
+from .items import Item, Prompts, check_prompts
+from .limits import Pace
+from .progress import Progress, Summary, progress_for
+from .run import Rules, Run
+from .tables import row_of, writer_for
+from .workers import Settings, Threads, backend_for, check_executor, clients_for
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar, Unpack
 
-    from .batches.progress import Progress
-    from .keywords import MapKeywords
+    from ..keywords import MapKeywords
 
     # What the answers' data are.
     D = TypeVar("D", default=Any)
@@ -62,9 +49,9 @@ else:
 
     D = TypeVar("D")
 
-__all__ = ["Batch", "Item", "map"]
+__all__ = ["Batch", "map"]
 
-# The last so many failed items are kept for Batch.errors.
+# The first so many failed items are kept for Batch.errors.
 ERRORS_KEPT = 1000
 # How long the end of a batch may take.
 CLOSING_TIME = 10.0
@@ -79,43 +66,42 @@ class Batch(Generic[D]):
     Attributes:
         total: How many prompts there are; None where nobody can know beforehand.
         errors: The items that failed, of those given out; the first 1000 of them.
+        summary: What came of the items so far; ``print(batch.summary)`` shows how long they
+            took and what they cost.
 
     """
 
     def __init__(
         self,
-        prompts: Iterable[Any],
+        prompts: Prompts,
+        rules: Rules,
         settings: Settings,
+        pace: Pace,
         *,
-        executor: Optional[Executor],
-        handlers: Dict[str, Any],
-        retries: int,
-        retry_effects: bool,
-        budget_usd: Optional[float],
-        checkpoint: Any,
-        ordered: bool,
-        progress: Optional[Progress],
-        on_item: Optional[Callable[[Item[D]], object]],
-        prompt: Optional[str],
+        handlers: dict[str, Any],
+        executor: Any = None,
+        open_checkpoint: Callable[[], Checkpoint] | None = None,
+        path: Any = None,
+        progress: Progress | None = None,
+        on_item: Callable[[Item[D]], object] | None = None,
     ) -> None:
-        self.total = length_of(prompts)
-        self.errors: List[Item[D]] = []
+        self.total = prompts.total
+        self.errors: list[Item[D]] = []
+        self.summary = Summary()
         self._prompts = prompts
-        self._question = prompt
+        self._rules = rules
         self._settings = settings
-        self._executor = executor
+        self._pace = pace
         self._handlers = handlers
-        self._retries = retries
-        self._retry_effects = retry_effects
-        self._budget = budget_usd
-        self._path = checkpoint
-        self._ordered = ordered
+        self._executor = executor
+        self._open_checkpoint = open_checkpoint
+        self._path = path
         self._progress = progress
         self._on_item = on_item
         returns = settings.options.returns
         self._form = None if returns is None else form_of(returns)
-        self._pool: Optional[Pool] = None
-        self._run: Optional[Run] = None
+        self._clients: Clients | None = None
+        self._run: Run | None = None
         self._given = 0
         self._is_stopped = self._is_closing = False
         # It does not hold the batch, so that a forgotten one goes at once.
@@ -130,7 +116,7 @@ class Batch(Generic[D]):
         item: Item[D] = next(self._iterator)
         return item
 
-    def results(self) -> List[Item[D]]:
+    def results(self) -> list[Item[D]]:
         """
         All items, in the order of the prompts.
 
@@ -143,7 +129,7 @@ class Batch(Generic[D]):
                 "instead of iterating, or pass checkpoint=..., which keeps them."
             )
         if self._given:
-            if not can_be_read_twice(self._prompts):
+            if not self._prompts.can_be_read_twice:
                 raise UsageError(
                     "some items were taken from this batch already, and its prompts cannot be read "
                     "again. Call results() instead of iterating, or pass the prompts as a list."
@@ -155,14 +141,24 @@ class Batch(Generic[D]):
 
     def to_jsonl(self, path: Any) -> int:
         """Write the items into a file, one JSON object a line, as they come; how many."""
-        count = 0
+        return self._write(path, "jsonl")
+
+    def to_csv(self, path: Any) -> int:
+        """Write the items into a CSV file, as they come; fields of typed answers are columns."""
+        return self._write(path, "csv")
+
+    def to_parquet(self, path: Any) -> int:
+        """As :meth:`to_csv`, into a Parquet file with typed columns. Needs pyarrow."""
+        return self._write(path, "parquet")
+
+    def _write(self, path: Any, kind: str) -> int:
         if self._path is not None:
             refuse_to_overwrite(self._path, path)
-        items = self._all_or_rest()
-        # Half a surrogate pair, which a prompt may have, is told as JSON tells it.
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+        items: Iterable[Item] = self.results() if self._given else self
+        count = 0
+        with writer_for(path, kind, None if self._form is None else self._form.schema) as write:
             for item in items:
-                file.write(json.dumps(item.as_json(), ensure_ascii=False) + "\n")
+                write(item)
                 count += 1
         return count
 
@@ -178,10 +174,9 @@ class Batch(Generic[D]):
         except ImportError:
             raise UsageError("to_pandas() needs pandas. Install it: pip install pandas.") from None
         items = self.results()
-        rows = [row_of(item) for item in items]
         has_labels = bool(items) and all(item.id is not None for item in items)
         index = [item.id for item in items] if has_labels else None
-        return pandas.DataFrame(rows, index=index)
+        return pandas.DataFrame([row_of(item) for item in items], index=index)
 
     # What is known.
 
@@ -229,8 +224,8 @@ class Batch(Generic[D]):
         self._is_stopped = True
         if self._run is not None:
             self._run.cancel()
-        if self._pool is not None:
-            self._pool.close(CLOSING_TIME)
+        if self._clients is not None:
+            self._clients.close(CLOSING_TIME)
 
     def close(self) -> None:
         """End it without waiting for the rest. Twice is harmless."""
@@ -253,72 +248,58 @@ class Batch(Generic[D]):
         checkpoint = None
         if self._progress is not None:
             ending.callback(self._progress.end)
-        if self._path is not None:
-            checkpoint = Checkpoint(self._path, None if self._form is None else self._form.schema)
+        if self._open_checkpoint is not None:
+            checkpoint = self._open_checkpoint()
             ending.callback(checkpoint.close)
-        run_id = new_uuid()
-        if checkpoint is not None and checkpoint.finished and can_be_read_twice(self._prompts):
-            # Before anything is sent.
-            checkpoint.check(tasks_of(self._prompts, run_id, self._question))
-        crew = None
-        if self._executor is None:
-            crew = Crew(f"batch-{run_id[:8]}")
-        pools: List[Pool] = []
-        run = self._run = Run(
-            tasks_of(self._prompts, run_id, self._question),
-            submitter(self._settings, self._executor, crew, pools),
-            workers=self._settings.workers,
-            retries=self._retries,
-            retry_effects=self._retry_effects,
-            budget_usd=self._budget,
-            ordered=self._ordered,
-            checkpoint=checkpoint,
-            form=self._form,
-        )
+            if checkpoint.has_answers and self._prompts.can_be_read_twice:
+                # Before anything is sent.
+                checkpoint.check(self._prompts.tasks(True), self._prompts.has_keys)
+        name = uuid.uuid4().hex
+        run = Run(self._prompts, self._rules, self._pace, checkpoint, self._form, name)
         ending.callback(run.end)
-        if crew is not None:
-            ending.callback(crew.close, CLOSING_TIME)
-            self._pool = make_pool(self._settings, self._handlers, run.slow_down, run.spend)
-            pools.append(self._pool)
-            ending.callback(self._pool.close, CLOSING_TIME)
+        if self._executor is None:
+            clients = clients_for(self._settings, self._handlers, run.refused, run.spend)
+            ending.callback(clients.close, CLOSING_TIME)
+            self._clients = clients
+            run.backend = Threads(clients, self._settings)
+        else:
+            run.backend = backend_for(self._executor, self._settings)
+            ending.callback(run.backend.close)
         ending.callback(run.cancel)
+        self._run = run
         if self._is_stopped:
             run.stop()
-        if self._progress is not None:
-            self._progress.begin(weakref.proxy(self))
         return run
 
     def _note(self, item: Item[D]) -> None:
         self._given += 1
         if item.error is not None and len(self.errors) < ERRORS_KEPT:
             self.errors.append(item)
+        self.summary.add(item, self.cost_usd)
         if self._progress is not None:
-            self._progress.tell()
+            self._progress.tell(self)
         if self._on_item is not None:
             self._on_item(item)
-
-    def _all_or_rest(self) -> Iterable[Item]:
-        return self.results() if self._given else self
 
     def _again(self, first: int = 0) -> Iterator[Item]:
         """
         The items once more, from number *first* on: finished ones from the checkpoint, the
         others as they were given out.
         """
+        assert self._open_checkpoint is not None
         failed = {item.index: item for item in self.errors}
-        schema = None if self._form is None else self._form.schema
-        checkpoint = Checkpoint(self._path, schema)
+        checkpoint = self._open_checkpoint()
         try:
-            for task in itertools.islice(tasks_of(self._prompts, "", self._question), first, None):
-                if checkpoint.is_finished(task):
-                    yield checkpoint.restore(task, self._form)
-                elif task.index in failed:
-                    yield failed[task.index]
+            for task in itertools.islice(self._prompts.tasks(True), first, None):
+                item = None if task.error is not None else checkpoint.find(task, self._form)
+                item = item or failed.get(task.index)
+                if item is not None:
+                    yield item
         finally:
             checkpoint.close()
 
 
-def items_of(find: Callable[[], Optional[Batch]]) -> Any:
+def items_of(find: Callable[[], Batch | None]) -> Any:
     """
     The items of the batch that *find* finds; and its end, in the order of the last first.
 
@@ -326,11 +307,10 @@ def items_of(find: Callable[[], Optional[Batch]]) -> Any:
     on any thread, whatever locks that thread holds; so the end is left to another one.
     """
     ending = ExitStack()
-    timers = Timers("batch")
+    helper = Workers("batch-end", 1)
     is_forgotten = False
     try:
-        timers.start()
-        ending.callback(end_timers, timers)
+        helper.ready()
         run = found(find)._begin(ending)
         for item in run.items():
             found(find)._note(item)
@@ -341,27 +321,25 @@ def items_of(find: Callable[[], Optional[Batch]]) -> Any:
         raise
     finally:
         if is_forgotten:
-            timers.run_soon(ending.close)
+            ending.callback(helper.close, 0.0)
+            helper.run_from_collector(ending.close)
         else:
             ending.close()
+            helper.close(CLOSING_TIME)
 
 
-def found(find: Callable[[], Optional[Batch]]) -> Batch:
+def found(find: Callable[[], Batch | None]) -> Batch:
     """The batch, of which the next item was just asked for."""
     batch = find()
     assert batch is not None
     return batch
 
 
-def can_be_read_twice(prompts: Iterable[Any]) -> bool:
-    """Whether iterating again gives the same prompts, and not those that are left."""
-    return iter(prompts) is not prompts
-
-
 # What map() takes beside options.
 MAP_ARGUMENTS = (
-    *("workers", "executor", "timeout", "idle_timeout", "checkpoint", "ordered", "progress"),
-    "on_item",
+    *("prompt", "workers", "executor", "timeout", "idle_timeout", "checkpoint", "ordered"),
+    *("progress", "on_item", "id", "shard", "on_change"),
+    *("requests_per_minute", "tokens_per_minute"),
 )
 
 
@@ -369,9 +347,9 @@ MAP_ARGUMENTS = (
 def map(
     prompts: Iterable[Any],
     *,
-    returns: Type[T],
-    on_item: Optional[Callable[[Item[T]], object]] = None,
-    options: Optional[Options] = None,
+    returns: type[T],
+    on_item: Callable[[Item[T]], object] | None = None,
+    options: Options | None = None,
     **settings: Unpack[MapKeywords],
 ) -> Batch[T]: ...
 
@@ -381,7 +359,7 @@ def map(
     prompts: Iterable[Any],
     *,
     returns: None = None,
-    on_item: Optional[Callable[[Item[None]], object]] = None,
+    on_item: Callable[[Item[None]], object] | None = None,
     options: None = None,
     **settings: Unpack[MapKeywords],
 ) -> Batch[None]: ...
@@ -392,8 +370,8 @@ def map(
     prompts: Iterable[Any],
     *,
     returns: Any = None,
-    on_item: Optional[Callable[[Item[Any]], object]] = None,
-    options: Optional[Options] = None,
+    on_item: Callable[[Item[Any]], object] | None = None,
+    options: Options | None = None,
     **settings: Unpack[MapKeywords],
 ) -> Batch[Any]: ...
 
@@ -401,25 +379,30 @@ def map(
 def map(
     prompts: Iterable[Any],
     *,
-    prompt: Optional[str] = None,
+    prompt: str | None = None,
     workers: int = 4,
-    executor: Optional[Executor] = None,
+    executor: Executor | Any = None,
     returns: Any = None,
-    budget_usd: Optional[float] = None,
+    budget_usd: float | None = None,
     retries: int = 2,
-    timeout: Optional[float] = None,
-    idle_timeout: Optional[float] = None,
+    timeout: float | None = None,
+    idle_timeout: float | None = None,
+    requests_per_minute: float | None = None,
+    tokens_per_minute: float | None = None,
     checkpoint: Any = None,
+    on_change: str = "raise",
+    id: str | Callable[[Any], Any] | None = None,
+    shard: tuple[int, int] | None = None,
     ordered: bool = True,
     progress: bool = False,
-    on_item: Optional[Callable[[Item], object]] = None,
-    options: Optional[Options] = None,
+    on_item: Callable[[Item], object] | None = None,
+    options: Options | None = None,
     **overrides: Any,
 ) -> Batch[Any]:
     """
     Ask many prompts, several at once, each in a conversation of its own::
 
-        for item in claude_sync.map(prompts, workers=8, checkpoint="run.jsonl"):
+        for item in claude_sync.map(prompts, workers=8, checkpoint="run.db"):
             print(item.index, item.answer or item.error)
 
     Args:
@@ -428,15 +411,24 @@ def map(
             ``verbatim=False`` has the CLI read ``@path`` and run ``/commands`` in them.
         prompt: One question to ask about each text, which stands before it as data.
         workers: How many are asked at once.
-        executor: Where: any ``concurrent.futures.Executor``; threads of its own by default.
+        executor: Where: any ``concurrent.futures.Executor``, a client of Dask's, or the module
+            ``ray``; threads of its own by default.
         returns: The form of ``item.data``: a dataclass, TypedDict, Pydantic model or schema.
         budget_usd: Nothing is sent once so much is spent, earlier runs included.
-        retries: How often a prompt is tried again after an overload, a used-up limit or a
-            crash; never after tools were used, unless ``retry_effects=True``.
+        retries: How often a prompt is tried again after an overload, a failure of the service,
+            a used-up limit or a crash; never after tools were used, unless
+            ``retry_effects=True``.
         timeout, idle_timeout: Of each attempt, in seconds, as for ``Client.ask``.
-        checkpoint: A file that keeps what is finished; the same call goes on from there.
+        requests_per_minute, tokens_per_minute: What all workers together may send.
+        checkpoint: A SQLite file that keeps what is finished; the same call goes on from there.
+        on_change: What to do about answers in the checkpoint that were made with other
+            settings, prompts or attachments: ``"raise"``, ``"ask_again"`` or ``"keep"``.
+        id: By what the checkpoint finds a prompt again: a key of the prompts' dicts, or a
+            function of the prompt. By default by its place, so that prompts may only be added.
+        shard: ``(k, n)`` asks every n-th prompt from number k on, k from 0, with a checkpoint
+            of its own, ``PATH.k-of-n``.
         ordered: False gives items as they are finished.
-        progress: Whether to show a bar, on a terminal or in a notebook.
+        progress: Whether to show a bar on a terminal, a table in a notebook.
         on_item: Called with each item before it is given out.
         options, overrides: The settings of the clients, as for ``Client``.
 
@@ -446,19 +438,21 @@ def map(
     check_count("workers", workers)
     if prompt is not None:
         read_once(prompt)
+    for name, limit in (
+        ("requests_per_minute", requests_per_minute),
+        ("tokens_per_minute", tokens_per_minute),
+    ):
+        if limit is not None and not (isinstance(limit, (int, float)) and limit > 0):
+            raise UsageError(f"{name} is a number above 0, not {limit!r}.")
+    if executor is not None:
+        check_executor(executor)
+    check_remembering(checkpoint, on_change, id, shard)
     # Checked as a client's are. What comes from a table must not read files or run commands.
-    given: Dict[str, Any] = {"verbatim": True, **overrides, "retries": retries}
+    given: dict[str, Any] = {"verbatim": True, **overrides, "retries": retries}
     if budget_usd is not None:
         given["budget_usd"] = budget_usd
     if returns is not None:
         given["returns"] = returns
-    if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
-        raise UsageError(f"checkpoint is the path of a file, not {checkpoint!r}.")
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise UsageError(
-            f"executor is a concurrent.futures.Executor, not {type(executor).__name__}. A Dask "
-            "client gives one: client.get_executor()."
-        )
     handlers = handlers_among(given)
     settings = options_from(options, given)
     refuse_conversations(settings)
@@ -467,54 +461,49 @@ def map(
             f"{next(iter(handlers))}= cannot be called from another process. Leave it out, or "
             "leave executor= out."
         )
-    if settings.returns is not None:
-        form_of(settings.returns)  # refused now, if it is none
+    form = None if settings.returns is None else form_of(settings.returns)  # refused now, if none
     # Tries are counted by the batch, and each is a conversation of its own.
     own = settings.replace(budget_usd=None, retries=0, retry_effects=False, on_crash="raise")
+    timeouts = (check_timeout("timeout", timeout), check_timeout("idle_timeout", idle_timeout))
+    path = checkpoint if checkpoint is None or shard is None else shard_path(checkpoint, shard)
+    open_checkpoint = None
+    if path is not None:
+        values = {**{name: getattr(own, name) for name in names_of(Options)}, "prompt": prompt}
+        told = settings_told(values, None if form is None else form.schema)
+
+        def open_checkpoint() -> Checkpoint:
+            return Checkpoint(path, told, on_change)
+
     return Batch(
-        prompts,
-        Settings(
-            own,
-            workers,
-            check_timeout("timeout", timeout),
-            check_timeout("idle_timeout", idle_timeout),
-        ).with_key(),
-        executor=executor,
+        Prompts(prompts, prompt, id, shard),
+        Rules(workers, settings.retries, settings.retry_effects, settings.budget_usd, ordered),
+        Settings(own, workers, *timeouts).with_key(),
+        Pace(workers, requests_per_minute, tokens_per_minute),
         handlers=handlers,
-        retries=settings.retries,
-        retry_effects=settings.retry_effects,
-        budget_usd=settings.budget_usd,
-        checkpoint=checkpoint,
-        ordered=ordered,
-        progress=shown_progress() if progress else None,
+        executor=executor,
+        open_checkpoint=open_checkpoint,
+        path=path,
+        progress=progress_for() if progress else None,
         on_item=on_item,
-        prompt=prompt,
     )
 
 
 map.__signature__ = signature_with(map, more=HANDLERS)  # type: ignore[attr-defined]
 
 
-def submitter(
-    settings: Settings, executor: Optional[Executor], crew: Optional[Crew], pools: List[Pool]
-) -> Callable[[Task], Future[Outcome]]:
-    """
-    What has a worker make an attempt, with the only pool in *pools* if it is a thread of ours.
-
-    It does not know the batch: what is being answered must not keep a forgotten one alive.
-    """
-
-    def submit(task: Task) -> Future[Outcome]:
-        if crew is not None:
-            return crew.submit(attempt, pools[0], settings, task)
-        assert executor is not None
-        return executor.submit(attempt_in_worker, settings, task)
-
-    return submit
-
-
-def shown_progress() -> Progress:
-    """The bar that fits where the program runs."""
-    from .batches.progress import HarmlessProgress, progress_for
-
-    return HarmlessProgress(progress_for())
+def check_remembering(checkpoint: Any, on_change: Any, identify: Any, shard: Any) -> None:
+    """Refuse what makes no sense of a checkpoint and of what belongs to it."""
+    if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
+        raise UsageError(f"checkpoint is the path of a file, not {checkpoint!r}.")
+    if on_change not in ON_CHANGE:
+        raise UsageError(f"on_change is one of {', '.join(ON_CHANGE)}, not {on_change!r}.")
+    if identify is not None and not isinstance(identify, str) and not callable(identify):
+        raise UsageError(f"id is the name of a key or column, or a function, not {identify!r}.")
+    if shard is None:
+        return
+    fits = isinstance(shard, tuple) and len(shard) == 2
+    fits = fits and all(isinstance(each, int) and each is not True for each in shard)
+    if not fits or not 0 <= shard[0] < shard[1]:
+        raise UsageError(
+            f"shard is (k, n) with k from 0 to n - 1, not {shard!r}: the k-th of n parts."
+        )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 
 import pytest
@@ -11,10 +13,11 @@ from batch_executors import HandDriven, InlineExecutor, answered
 from patience import wait_until
 
 import claude_sync
-import claude_sync.protocol.tries
 from claude_sync import (
+    ApiError,
     AskTimeout,
     BudgetExceeded,
+    ClaudeError,
     CliDidNotStart,
     CliExited,
     NotLoggedIn,
@@ -22,14 +25,15 @@ from claude_sync import (
     RateLimited,
     TurnInterrupted,
 )
-from claude_sync.batches.batching import AHEAD, Run
-from claude_sync.batches.items import Outcome, Task
+from claude_sync.batch import limits
+from claude_sync.batch.items import Job, Outcome
+from claude_sync.batch.run import AHEAD
 
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
     """What is waited for is not the time."""
-    monkeypatch.setattr(claude_sync.protocol.tries, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(limits, "FIRST_WAIT", 0.001)
 
 
 def batch_of(prompts, executor=None, **settings):
@@ -112,25 +116,27 @@ def test_what_needs_no_worker_holds_up_nobody():
     assert [item.ok for item in [wait(), *batch]] == [True, False, True, False, True]
 
 
-@pytest.mark.parametrize("ordered", [True, False])
-def test_items_that_nobody_takes_have_a_bound(ordered):
-    """A prompt that never ends, or a program that is slow, does not fill the memory."""
-    executor = HandDriven()
-    run = run_of(executor, workers=2, ordered=ordered)
-    finished = 1
-    while True:
-        run._fill()
-        if len(executor.open) == finished:
-            break
-        for task, future in executor.open[finished:]:
-            future.set_result(answered(task))
-        finished = len(executor.open)
-    assert finished == 2 * AHEAD
-    executor.open[0][1].set_result(answered(executor.open[0][0]))
-    assert run._take() is not None
-    run._fill()
-    assert len(executor.open) == 2 * AHEAD + 1
-    run.end()
+def test_items_that_nobody_takes_have_a_bound():
+    """A prompt that never ends does not fill the memory with those behind it."""
+    first = Future()
+
+    def submit(task):
+        return answered(task)
+
+    class StuckAtFirst(InlineExecutor):
+        def submit(self, function, /, *arguments):
+            future = super().submit(function, *arguments)
+            return first if arguments[1].index == 0 else future
+
+    executor = StuckAtFirst(submit)
+    batch = batch_of((str(number) for number in range(1000)), executor, workers=2)
+    wait = next_in_background(batch)
+    wait_until(lambda: len(executor.tasks) == 2 * AHEAD)
+    first.set_result(answered(Job(0, "0")))
+    assert wait().index == 0
+    assert next(batch).index == 1
+    assert len(executor.tasks) <= 2 * AHEAD + 2
+    batch.close()
 
 
 @pytest.mark.parametrize(
@@ -325,7 +331,7 @@ def test_stop_finishes_what_is_open():
 
 def test_stop_gives_up_what_was_to_be_tried_again(monkeypatch):
     """It comes with its error, and the items after it come, too."""
-    monkeypatch.setattr(claude_sync.protocol.tries, "FIRST_WAIT", 3600.0)
+    monkeypatch.setattr(limits, "FIRST_WAIT", 3600.0)
     executor = HandDriven()
     batch = batch_of(list("abc"), executor, workers=2)
     wait = next_in_background(batch)
@@ -351,69 +357,81 @@ def test_cancel_withdraws_what_has_not_begun():
     assert [item.attempts for item in items] == [0, 0]
 
 
-def run_of(executor, workers=4, **settings):
-    """A bare run."""
-    defaults = {
-        "retries": 2,
-        "retry_effects": False,
-        "budget_usd": None,
-        "ordered": False,
-        "checkpoint": None,
-        "form": None,
-    }
-    tasks = (Task(number, str(number)) for number in range(100))
-    return Run(
-        tasks,
-        lambda task: executor.submit(None, None, task),
-        workers=workers,
-        **{**defaults, **settings},
-    )
+def test_a_failure_of_the_service_is_tried_again():
+    """As an overload is; the same for what could not be reached in time."""
+    for error in (ApiError("down", status=500), ApiError("Request timed out.")):
+        items = batch_of(["a"], failing_first(error)).results()
+        assert (items[0].attempts, items[0].answer) == (2, "echo: a")
+    items = batch_of(["a"], failing_first(ApiError("bad", status=400))).results()
+    assert items[0].attempts == 1
 
 
-def test_when_one_is_told_to_wait_all_are_slower(monkeypatch):
-    """Half as many are open after an overload, and as many as before some answers later."""
-    executor = HandDriven()
-    run = run_of(executor)
-    run._fill()
-    assert len(executor.open) == 4
-    executor.open[0][1].set_result(Outcome(error=Overloaded("busy")))
-    for _, future in executor.open[1:4]:
-        future.set_result(Outcome(error=Overloaded("busy")))
-    assert run._pace.window == 2  # they failed together: one reason
-    while run._pace.wait(claude_sync.batches.batching.time.monotonic()):
-        threading.Event().wait(0.001)
-    run._fill()
-    assert len(executor.open) == 4 + 2
-    for place in range(4, 40):
-        task, future = executor.open[place]
-        future.set_result(answered(task))
-        while not run._may_send() and run._sent < run._pace.window:
-            threading.Event().wait(0.001)
-        while run._take() is not None:
-            pass
-        run._fill()
-        if run._sent == 4:
-            break
-    assert run._pace.window == run._sent == 4
+def test_a_prompt_that_waits_for_its_own_try_holds_up_nobody(monkeypatch):
+    """The rest is finished before it is asked again."""
+    monkeypatch.setattr(limits, "FIRST_WAIT", 3600.0)
+
+    def attempt(task):
+        if task.index in (3, 40):
+            return Outcome(error=Overloaded("busy"), seconds=9)
+        return answered(task)
+
+    batch = batch_of(map(str, range(200)), InlineExecutor(attempt), ordered=False)
+    assert sum(next(batch).ok for _ in range(198)) == 198
+    batch.stop()
+    assert [item.ok for item in batch] == [False, False]
 
 
-def test_a_limit_is_waited_for_until_it_is_reset():
+def test_a_limit_is_waited_for_until_it_is_reset(monkeypatch):
     """By everybody: nothing is sent before."""
+    monkeypatch.setattr(limits, "RESET_MARGIN", 0.2)
+    used_up = RateLimited("used up", resets_at=time.time() + 0.2)
+    sent = []
+
+    def attempt(task):
+        sent.append(time.time())
+        return Outcome(error=used_up) if len(sent) == 1 else answered(task)
+
+    items = batch_of(list("abc"), InlineExecutor(attempt), workers=1).results()
+    assert all(item.ok for item in items)
+    assert sent[1] >= used_up.resets_at
+
+
+def test_workers_that_are_gone_end_the_batch():
+    """What was finished comes, then the reason; what was asked is not waited for."""
     executor = HandDriven()
-    run = run_of(executor, workers=2)
-    run._fill()
-    until = claude_sync.batches.batching.time.time() + 3600
-    executor.open[0][1].set_result(Outcome(error=RateLimited("used up"), until=until))
-    now = claude_sync.batches.batching.time.monotonic()
-    assert run._pace.wait(now) > 3500
-    run._fill()
-    assert len(executor.open) == 2
-    run.end()
+    batch = batch_of(list("abcd"), executor, workers=3)
+    wait = next_in_background(batch)
+    wait_until(lambda: len(executor.open) == 3)
+    for task, future in executor.open[1:]:
+        future.set_result(answered(task))
+
+    def gone():
+        raise ClaudeError("the cluster is gone")
+
+    batch._run.backend.check = gone
+    assert wait().prompt == "b"
+    assert next(batch).prompt == "c"
+    with pytest.raises(ClaudeError, match="is gone"):
+        next(batch)
 
 
-def test_a_client_that_waits_slows_the_others_down():
-    """The CLI tries again by itself; what it says about that holds for all."""
-    run = run_of(HandDriven(), workers=4)
-    run.slow_down(3600.0)
-    assert run._pace.window == 2
-    assert not run._may_send()
+def test_a_shard_is_a_part_of_the_prompts():
+    """All shards together are all of them; items keep the place among all."""
+    found = []
+    for number in range(3):
+        batch = batch_of([str(number) for number in range(10)], shard=(number, 3))
+        assert batch.total == len(range(number, 10, 3))
+        found += [(item.index, item.prompt) for item in batch]
+    assert sorted(found) == [(number, str(number)) for number in range(10)]
+
+
+def test_an_id_comes_once(tmp_path):
+    """Of two prompts with the same id that are asked together, one is told so."""
+    executor = HandDriven()
+    prompts = [{"prompt": "a", "id": "x"}, {"prompt": "b", "id": "x"}]
+    batch = batch_of(prompts, executor, workers=2, id="id", checkpoint=tmp_path / "x")
+    wait = next_in_background(batch)
+    wait_until(lambda: batch.done == 1)
+    executor.open[0][1].set_result(answered(executor.open[0][0]))
+    assert wait().ok
+    assert "came before" in str(next(batch).error)

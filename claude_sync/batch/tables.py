@@ -1,0 +1,305 @@
+"""
+Prompts out of files, and items into files: CSV, JSON lines, Parquet.
+
+An input is read once before anything is sent, so that a broken line, or a column that is
+missing, costs nothing; then it is read again, row by row. What can be read only once, such as
+a pipe, is kept in memory. Outputs are written item by item.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import importlib
+import io
+import json
+import os
+import stat
+import string
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..errors import UsageError
+from .items import Item, error_as_json
+
+__all__ = ["Table", "kind_of_output", "row_of", "writer_for"]
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+# A field may be a long text; by default no more than 128 KiB are read.
+LONGEST_FIELD = 1 << 30
+
+# The columns of outputs; those of typed answers stand between.
+BEFORE = ("index", "id", "prompt", "answer")
+AFTER = ("error", "cost_usd", "attempts", "seconds")
+# So many rows are written into a Parquet file at once.
+GROUP = 1000
+# What JSON Schema calls a type, and what pyarrow does.
+ARROW_TYPES = {"string": "string", "integer": "int64", "number": "float64", "boolean": "bool_"}
+
+
+class Table:
+    """
+    The prompts of a file. Iterating gives dicts as ``claude_sync.map`` takes them.
+
+    Args:
+        path: A ``.csv`` or ``.tsv`` file with a head; any other has JSON lines.
+        column: Which column, or key, is the prompt.
+        template: A text with ``{column}`` in it, which is the prompt.
+        identity: Which column is the id of a row; by default ``id``, where there is one.
+
+    Raises:
+        UsageError: Something in the file is wrong; the text says where.
+
+    """
+
+    def __init__(
+        self, path: Any, column: str | None, template: str | None, identity: str | None = None
+    ) -> None:
+        if column is not None and template is not None:
+            raise UsageError("give --column or --template, and not both.")
+        self._path = os.fspath(path)
+        self._column = column
+        self._template = template
+        self._identity = identity
+        self._fields = [] if template is None else fields_of(template)
+        self._separator = SEPARATORS.get(os.path.splitext(self._path)[1].lower())
+        self._content = content_of_pipe(self._path)
+        self._count = sum(1 for _ in self)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for place, row in self._rows():
+            yield self._prompt(place, row)
+
+    def _rows(self) -> Iterator[tuple[str, Any]]:
+        """Every row, and where it is."""
+        try:
+            # With the mark that spreadsheets put at the beginning, and without.
+            with self._file() as file:
+                if self._separator is None:
+                    yield from self._json_rows(file)
+                else:
+                    yield from self._csv_rows(file)
+        except UnicodeDecodeError:
+            raise UsageError(f"{self._path} is not a text in UTF-8. Convert it first.") from None
+        except OSError as error:
+            raise UsageError(
+                f"{self._path} cannot be read: {error.strerror}. Check its name."
+            ) from None
+
+    def _file(self) -> Any:
+        if self._content is None:
+            return open(self._path, encoding="utf-8-sig", newline="")
+        return io.TextIOWrapper(io.BytesIO(self._content), encoding="utf-8-sig", newline="")
+
+    def _json_rows(self, file: Any) -> Iterator[tuple[str, Any]]:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            place = f"line {number} of {self._path}"
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise UsageError(f"{place} is no JSON: {error}. Write one object a line.") from None
+            if not isinstance(row, (str, dict)):
+                raise UsageError(f"{place} is no text and no object. Write one object a line.")
+            yield place, row
+
+    def _csv_rows(self, file: Any) -> Iterator[tuple[str, Any]]:
+        before = csv.field_size_limit(LONGEST_FIELD)
+        try:
+            reader = csv.DictReader(file, delimiter=self._separator or ",")
+            names = list(reader.fieldnames or ())
+            twice = [name for name in names if names.count(name) > 1]
+            if twice:
+                raise UsageError(f"{self._path} has two columns {twice[0]!r}. Rename one of them.")
+            for row in reader:
+                place = f"line {reader.line_num} of {self._path}"
+                if None in row or None in row.values():
+                    raise UsageError(f"{place} has more or fewer fields than the head. Mend it.")
+                yield place, row
+        except csv.Error as error:
+            raise UsageError(f"{self._path} is no CSV: {error}. Mend it.") from None
+        finally:
+            csv.field_size_limit(before)
+
+    def _prompt(self, place: str, row: Any) -> dict[str, Any]:
+        if isinstance(row, str):
+            row = {"prompt": row}
+        made: dict[str, Any] = {}
+        if self._template is not None:
+            for field in self._fields:
+                self._check(place, row, field)
+            try:
+                made["prompt"] = self._template.format(**{key: row[key] for key in self._fields})
+            except (ValueError, LookupError) as error:
+                raise UsageError(f"the template does not fit {place}: {error}. Mend it.") from None
+        else:
+            column = self._column or "prompt"
+            self._check(place, row, column)
+            made["prompt"] = row[column]
+        identity = self._identity or "id"
+        if self._identity is not None:
+            self._check(place, row, identity)
+        if row.get(identity) not in (None, ""):
+            made["id"] = row[identity]
+        if row.get("attach") and self._separator is None:
+            made["attach"] = row["attach"]
+        return made
+
+    def _check(self, place: str, row: dict[str, Any], column: str) -> None:
+        if column not in row:
+            there = ", ".join(map(str, row))
+            raise UsageError(
+                f"{place} has no {column!r}; it has {there}. Say which with --column or --template."
+            )
+
+
+def content_of_pipe(path: str) -> bytes | None:
+    """What is in something that can be read only once; None for files, which wait."""
+    with contextlib.suppress(OSError):
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            with open(path, "rb") as file:
+                return file.read()
+    return None
+
+
+def fields_of(template: str) -> list[str]:
+    """The columns that a template names."""
+    try:
+        fields = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
+    except ValueError as error:
+        raise UsageError(f"the template is wrong: {error}. Write {{{{ for a brace.") from None
+    # A number, a point and a bracket have a meaning of their own there.
+    odd = [name for name in fields if not name or name.isdigit() or set(".[") & set(name)]
+    if odd or not fields:
+        what = f"{{{odd[0]}}} in the template is no column" if odd else "the template has no column"
+        raise UsageError(f"{what}. Write {{text}} for the column text, and {{{{ for a brace.")
+    return list(dict.fromkeys(fields))
+
+
+# Outputs.
+
+
+def kind_of_output(path: str) -> str:
+    """What to write, by the name of the file: csv, tsv, parquet or jsonl."""
+    ending = os.path.splitext(path)[1].lower()
+    return ending[1:] if ending in (".csv", ".tsv", ".parquet") else "jsonl"
+
+
+def row_of(item: Item) -> dict[str, Any]:
+    """A row of a table, with the fields of a typed answer."""
+    told = item.as_json()
+    row = {"prompt": item.prompt, "answer": told["answer"]}
+    data = told.get("data")
+    if isinstance(data, dict):
+        row.update({column_of(name): value for name, value in data.items()})
+    if item.error is not None:
+        told["error"] = "{type}: {message}".format(**error_as_json(item.error))
+    return {**row, **{name: told[name] for name in AFTER}}
+
+
+def column_of(name: str) -> str:
+    """The column of a field; a field must not take the place of another column."""
+    return f"data.{name}" if name in (*BEFORE, *AFTER) else name
+
+
+@contextlib.contextmanager
+def writer_for(path: Any, kind: str, schema: Any = None) -> Iterator[Callable[[Item], object]]:
+    """A function that writes an item into the file; *schema* is that of the typed answers."""
+    if kind == "parquet":
+        with parquet_writer(path, properties_of(schema)) as write:
+            yield write
+        return
+    # Half a surrogate pair, which a prompt may have, is written as JSON writes it.
+    settings: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
+    with open(path, "w", newline="" if kind != "jsonl" else "\n", **settings) as file:
+        if kind == "jsonl":
+            yield lambda item: file.write(json.dumps(item.as_json(), ensure_ascii=False) + "\n")
+            return
+        fields = [column_of(name) for name in properties_of(schema)]
+        separator = "\t" if kind == "tsv" else ","
+        table = csv.DictWriter(
+            file, [*BEFORE, *fields, *AFTER], extrasaction="ignore", delimiter=separator
+        )
+        table.writeheader()
+        yield lambda item: table.writerow({n: as_text(v) for n, v in full_row(item).items()})
+
+
+def properties_of(schema: Any) -> dict[str, Any]:
+    """The fields that typed answers have, with their schemas."""
+    found = schema.get("properties") if isinstance(schema, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def full_row(item: Item) -> dict[str, Any]:
+    """A row with its place and its id, and the prompt as plain values."""
+    told = item.as_json()
+    return {**row_of(item), "index": item.index, "id": told.get("id"), "prompt": told["prompt"]}
+
+
+def as_text(value: Any) -> Any:
+    """A value as a cell: what is no text and no number as JSON."""
+    if value is None or (isinstance(value, (str, int, float)) and not isinstance(value, bool)):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+@contextlib.contextmanager
+def parquet_writer(path: Any, fields: dict[str, Any]) -> Iterator[Callable[[Item], object]]:
+    """As :func:`writer_for`; rows are collected into groups."""
+    try:
+        arrow = importlib.import_module("pyarrow")
+        parquet = importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise UsageError("Parquet needs pyarrow. Install it: pip install pyarrow.") from None
+    kinds = {column_of(name): ARROW_TYPES.get(type_of(told), "") for name, told in fields.items()}
+    own = {"index": "int64", "cost_usd": "float64", "attempts": "int64", "seconds": "float64"}
+    columns = {
+        name: own.get(name) or kinds.get(name) or "string" for name in (*BEFORE, *kinds, *AFTER)
+    }
+    schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in columns.items()])
+    rows: list[dict[str, Any]] = []
+    with parquet.ParquetWriter(os.fspath(path), schema) as file:
+
+        def flush() -> None:
+            file.write_table(arrow.Table.from_pylist(rows, schema))
+            rows.clear()
+
+        def write(item: Item) -> None:
+            row = full_row(item)
+            rows.append({name: cell(row.get(name), kind) for name, kind in columns.items()})
+            if len(rows) >= GROUP:
+                flush()
+
+        yield write
+        if rows:
+            flush()
+
+
+def type_of(told: Any) -> str:
+    """The type that a field has beside null; "" if it has several."""
+    kinds = told.get("type") if isinstance(told, dict) else None
+    if isinstance(told, dict) and kinds is None:
+        options = [type_of(each) for each in told.get("anyOf", ()) if each != {"type": "null"}]
+        return options[0] if len(options) == 1 else ""
+    if isinstance(kinds, list):
+        left = [each for each in kinds if each != "null"]
+        return left[0] if len(left) == 1 else ""
+    return kinds if isinstance(kinds, str) else ""
+
+
+def cell(value: Any, kind: str) -> Any:
+    """A value as a column of this kind takes it; what does not fit is left out."""
+    if value is None:
+        return None
+    if kind == "string":
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return text.encode("utf-8", "backslashreplace").decode()
+    if kind == "float64" and isinstance(value, int):
+        return float(value)
+    wanted = {"int64": int, "float64": float, "bool_": bool}[kind]
+    return value if type(value) is wanted else None

@@ -1,0 +1,129 @@
+"""What goes into a batch and what comes out of it."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+from tables import each
+
+from claude_sync import Answer, AskTimeout
+from claude_sync.batch.items import Item, Prompts, digest_of, plain
+
+
+def test_an_item_is_an_answer_or_an_error():
+    """And knows which."""
+    answer = Answer("yes")
+    answer.data = {"n": 1}
+    assert Item(0, "a", answer).ok
+    assert Item(0, "a", answer).data == {"n": 1}
+    failed = Item(0, "a", error=AskTimeout(1.0))
+    assert not failed.ok
+    assert failed.data is None
+
+
+def test_an_item_as_plain_values_has_no_secrets():
+    """Errors may quote what was sent."""
+    error = RuntimeError("bad key sk-ant-api03-" + "x" * 40)
+    told = Item(3, ["block"], error=error, id=Path("name")).as_json()
+    assert told["error"]["type"] == "RuntimeError"
+    assert "xxxx" not in told["error"]["message"]
+    assert (told["index"], told["id"], told["prompt"]) == (3, "name", ["block"])
+
+
+@each(
+    ("first", "second"),
+    [
+        (("a", ()), ("b", ())),
+        (("a", ()), ("a", ["file"])),
+        (("a", [b"1"]), ("a", [b"2"])),
+        (([{"type": "text", "text": "a"}], ()), ([{"type": "text", "text": "b"}], ())),
+    ],
+)
+def test_other_prompts_have_other_digests(first, second):
+    """Text, blocks and attachments count; the same is the same."""
+    assert digest_of(*first) != digest_of(*second)
+    assert digest_of(*first) == digest_of(*first)
+    assert digest_of("\ud800", ()) != digest_of("a", ())
+
+
+def test_plain_values():
+    """Whatever a table or a prompt holds becomes something that JSON knows."""
+
+    class Number:
+        def item(self):
+            return 7
+
+    assert plain({1: (Path("x"), None, True)}) == {"1": ["x", None, True]}
+    assert plain(Number()) == 7
+    assert plain(object()) == "<object>"
+    assert len(plain(b"bytes")) == 64
+    assert plain(datetime.date(2024, 2, 29)) == "2024-02-29"
+    assert plain([float("nan"), float("inf"), 1.5]) == ["nan", "inf", 1.5]
+
+
+def tasks_of(given, **settings):
+    """The prompts as tasks."""
+    return list(Prompts(given, **settings).tasks(with_digests=True))
+
+
+def test_texts_dicts_and_blocks():
+    """Everything that a prompt may be."""
+    blocks = [{"type": "text", "text": "c"}]
+    given = ["a", {"prompt": "b", "attach": [b"file"], "id": 7}, blocks]
+    first, second, third = tasks_of(given)
+    assert (first.prompt, first.attach, first.id, first.error) == ("a", (), None, None)
+    assert (second.prompt, second.attach, second.id, second.key) == ("b", [b"file"], 7, 1)
+    assert third.prompt == blocks
+
+
+@each(
+    ("prompt", "words"),
+    [
+        (" ", "is blank"),
+        (7, "not int"),
+        ({"promt": "x"}, "unknown key 'promt'"),
+        ({"attach": []}, "has no 'prompt'"),
+        ({"prompt": None}, "not NoneType"),
+    ],
+)
+def test_what_cannot_be_asked_is_a_task_with_an_error(prompt, words):
+    """The others go on."""
+    bad, good = tasks_of([prompt, "fine"])
+    assert words in str(bad.error)
+    assert good.error is None
+
+
+@each(
+    ("prompt", "identify", "words"),
+    [
+        ({"prompt": "a"}, "name", "has no 'name', which id= names"),
+        ("a", "name", "is no dict"),
+        ("a", lambda prompt: 1 / 0, "division by zero"),
+    ],
+)
+def test_a_prompt_without_its_id_is_told(prompt, identify, words):
+    """It could not be found again."""
+    (task,) = tasks_of([prompt], identify=identify)
+    assert words in str(task.error)
+
+
+def test_labels_of_a_column_are_ids():
+    """Whatever the table calls its rows."""
+
+    class Column:
+        iloc = None
+
+        def items(self):
+            return iter([("x", "a"), ("y", "b")])
+
+    assert [(task.id, task.prompt) for task in tasks_of(Column())] == [("x", "a"), ("y", "b")]
+    assert [task.key for task in tasks_of(Column(), identify="label")] == ["x", "y"]
+
+
+def test_nothing_is_read_ahead():
+    """A generator is asked when somebody asks."""
+    read = []
+    tasks = Prompts(read.append(number) or "x" for number in range(3)).tasks(False)
+    next(tasks)
+    assert len(read) == 1

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 from patience import PATIENCE
+from tables import each
 
 import claude_sync
+from claude_sync import UsageError
 from claude_sync.log import (
     LONGEST_PAYLOAD,
-    MOST_KEY_LINES,
     Naming,
     ShownLines,
     log_received,
@@ -29,45 +30,33 @@ from claude_sync.testing import ScriptedCli, builders
 ROOT = Path(claude_sync.__file__).parent.parent
 
 
-def test_there_is_one_logger_by_name():
-    """Programs configure it by the name of the package."""
-    assert logger is logging.getLogger("claude_sync")
-
-
-def test_warnings_reach_people_who_configured_nothing():
+def test_there_is_one_logger_that_is_quiet():
     """No handler and no level of our own: Python's last resort prints warnings, the rest not."""
-    assert logger.handlers == []
-    assert logger.level == logging.NOTSET
-    assert logger.propagate
+    assert logger is logging.getLogger("claude_sync")
+    assert (logger.handlers, logger.level, logger.propagate) == ([], logging.NOTSET, True)
 
 
-@pytest.mark.parametrize("data", [b'{"a": 1}\n', '{"a": 1}\n'])
-def test_a_short_payload_is_shown_whole(data):
-    """Bytes and texts are shown alike, without the line end."""
-    assert shortened(data) == '{"a": 1}'
-
-
-def test_a_long_payload_is_cut():
-    """However long a payload is, its line is short and says that more was there."""
-    shown = shortened("x" * 1_000_000)
-    assert shown == "x" * LONGEST_PAYLOAD + " ..."
-
-
-@pytest.mark.parametrize("data", ['{"apiKey": "hunter2"}', b"Authorization: Bearer hunter2"])
-def test_credentials_are_hidden(data):
-    """What looks like a credential does not get into the log."""
-    assert "hunter2" not in shortened(data)
+@each(
+    ("data", "shown"),
+    [
+        (b'{"a": 1}\n', '{"a": 1}'),
+        ('{"a": 1}\n', '{"a": 1}'),
+        (b"a\xff\xfeb", "a\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}b"),
+        ("x" * LONGEST_PAYLOAD, "x" * LONGEST_PAYLOAD),
+        ("x" * 1_000_000, "x" * LONGEST_PAYLOAD + " ..."),
+        ('{"apiKey": "hunter2"}', '{"apiKey": "***"}'),
+        (b"Authorization: Bearer hunter2", "Authorization: Bearer ***"),
+    ],
+)
+def test_a_payload_is_a_short_line(data, shown):
+    """Of bytes as of a text, without credentials."""
+    assert shortened(data) == shown
 
 
 def test_a_credential_across_the_cut_is_hidden():
     """A secret that the cut goes through is hidden before it is cut."""
     text = "x" * (LONGEST_PAYLOAD - 10) + ' "token": "' + "s3cret" * 100 + '"'
     assert "s3cret" not in shortened(text)
-
-
-def test_broken_utf8_is_shown_all_the_same():
-    """Bytes that are no text do not raise."""
-    assert shortened(b"a\xff\xfeb") == "a��b"
 
 
 # What is received.
@@ -91,27 +80,17 @@ KEY = ["-----BEGIN RSA PRIVATE KEY-----", BODY, BODY, "-----END RSA PRIVATE KEY-
 
 
 def test_a_private_key_goes_over_several_lines():
-    """None of them is shown; what comes before and after it is."""
+    """None of them is shown; what comes before and after it is, also where it has no end."""
     lines = ShownLines()
     assert [lines.shown(line) for line in ["a", *KEY, "b", *KEY, "c"]] == [
         *("a", "***", "***", "***", "***"),
         *("b", "***", "***", "***", "***"),
         "c",
     ]
-
-
-def test_a_key_in_one_line_hides_that_line_only():
-    """A key with escaped line ends; the next line is shown."""
-    lines = ShownLines()
     assert BODY not in lines.shown("key: " + "\\n".join(KEY))
     assert lines.shown("and then") == "and then"
-
-
-def test_a_key_without_an_end_has_one():
-    """A remark about keys does not hide the rest of the log."""
-    lines = ShownLines()
-    shown = [lines.shown(line) for line in [KEY[0], *["x"] * (MOST_KEY_LINES + 1)]]
-    assert shown[-2:] == ["***", "x"]
+    endless = [lines.shown(line) for line in [KEY[0], *["x"] * 2001]]
+    assert endless[-2:] == ["***", "x"]
 
 
 # CLAUDE_SYNC_LOG.
@@ -132,84 +111,60 @@ def no_other_logging(monkeypatch):
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
 
 
-@pytest.mark.parametrize("level", ["debug", "DEBUG", " debug "])
-def test_a_level_is_printed_to_stderr(level, clean, no_other_logging, capsys):
+@each(
+    ("level", "printed"),
+    [(" DEBUG ", ["> something", "look"]), ("warning", ["look"]), (None, []), ("", [])],
+)
+def test_a_level_is_printed_to_stderr(level, printed, clean, no_other_logging, capsys):
     """Without any set-up: with the time and the thread."""
+    logger.handlers.clear()
     log_to_stderr(level)
     logger.debug("> %s", "something")
-    printed = capsys.readouterr().err
-    assert re.fullmatch(r"\d\d:\d\d:\d\d\.\d{3} MainThread > something\n", printed)
+    logger.warning("look")
+    lines = capsys.readouterr().err.splitlines()
+    assert (len(lines), bool(logger.handlers)) == (len(printed), bool(printed))
+    for line, words in zip(lines, printed):
+        assert re.fullmatch(rf"\d\d:\d\d:\d\d\.\d{{3}} MainThread {words}", line)
 
 
-def test_what_is_below_the_level_is_not(clean, no_other_logging, capsys):
-    """CLAUDE_SYNC_LOG=warning is what everybody gets."""
-    log_to_stderr("warning")
-    logger.info("no")
-    logger.warning("yes")
-    assert capsys.readouterr().err.endswith("MainThread yes\n")
-
-
-@pytest.mark.parametrize("level", [None, ""])
-def test_without_the_variable_nothing_changes(level, clean):
-    """No handler, no level."""
-    log_to_stderr(level)
-    assert (logger.handlers, logger.level) == ([], logging.NOTSET)
-
-
-def test_a_wrong_level_is_told(clean, caplog):
+def test_a_wrong_level_is_refused(clean, caplog):
     """And changes nothing."""
     log_to_stderr("loud")
     assert "CLAUDE_SYNC_LOG='loud' is not a level. Use one of: debug, info" in caplog.text
     assert logger.handlers == []
 
 
-def test_nothing_is_printed_twice(clean, no_other_logging, capsys):
-    """Where the program's own logging prints to stderr, that is enough."""
-    log_to_stderr("debug")
-    logging.getLogger().addHandler(logging.StreamHandler(sys.stderr))
-    logger.debug("once")
-    assert capsys.readouterr().err == "once\n"
-
-
-def test_other_logging_that_hides_it_does_not_count(clean, no_other_logging, capsys):
-    """What the program's own handler is too quiet for is printed all the same."""
-    log_to_stderr("debug")
+@each(
+    ("level", "propagate", "own", "printed"),
+    [
+        # Where the program's own logging prints to stderr, on the root or here, it is enough.
+        (logging.DEBUG, True, False, "once\n"),
+        (logging.DEBUG, False, True, "once\n"),
+        # What it hides, or is cut off from, is printed all the same.
+        (logging.WARNING, True, False, " MainThread once\n"),
+        (logging.DEBUG, False, False, " MainThread once\n"),
+    ],
+)
+def test_a_line_is_printed_once(level, propagate, own, printed, clean, no_other_logging, capsys):
+    """By this library or by the program's own logging."""
+    root = logging.getLogger()
     other = logging.StreamHandler(sys.stderr)
-    other.setLevel(logging.WARNING)
-    logging.getLogger().addHandler(other)
-    logger.debug("hidden there")
-    logger.warning("shown there")
-    hidden, shown = capsys.readouterr().err.splitlines()
-    assert hidden.endswith("MainThread hidden there")
-    assert shown == "shown there"
-
-
-def test_other_logging_that_is_cut_off_does_not_count(clean, no_other_logging, capsys, monkeypatch):
-    """The root prints nothing of a logger that does not propagate."""
+    other.setLevel(level)
     log_to_stderr("debug")
-    logging.getLogger().addHandler(logging.StreamHandler(sys.stderr))
-    monkeypatch.setattr(logger, "propagate", False)
-    logger.debug("here")
-    assert capsys.readouterr().err.endswith("MainThread here\n")
+    (logger if own else root).addHandler(other)
+    logger.propagate = propagate
+    try:
+        logger.debug("once")
+    finally:
+        logger.propagate = True
+        logger.handlers.clear()
+        root.removeHandler(other)
+    shown = capsys.readouterr().err
+    assert shown.endswith(printed)
+    assert shown.count("once") == 1
 
 
-def test_a_handler_of_its_own_counts(clean, no_other_logging, capsys):
-    """A program may add one to this logger, and nothing is printed twice then, either."""
-    log_to_stderr("debug")
-    logger.addHandler(logging.StreamHandler(sys.stderr))
-    logger.debug("once")
-    assert capsys.readouterr().err == "once\n"
-
-
-def closed_console():
-    """A stream that was closed."""
-    console = io.StringIO()
-    console.close()
-    return console
-
-
-@pytest.mark.parametrize("console", [None, closed_console()], ids=["none", "closed"])
-def test_without_a_console_nothing_fails(clean, no_other_logging, monkeypatch, console):
+def test_without_a_console_nothing_fails(clean, no_other_logging, monkeypatch):
     """
     pythonw has no stderr, and others close theirs.
 
@@ -217,14 +172,14 @@ def test_without_a_console_nothing_fails(clean, no_other_logging, monkeypatch, c
     """
     log_to_stderr("debug")
     (handler,) = logger.handlers
-    tried = []
+    tried, heard, closed = [], [], io.StringIO()
+    closed.close()
     monkeypatch.setattr(handler, "handleError", tried.append)
-    heard = []
     monkeypatch.setattr(handler, "filter", lambda record: heard.append(record) or True)
-    monkeypatch.setattr(sys, "stderr", console)
-    logger.debug("unheard")
-    assert len(heard) == 1  # it came as far as the handler
-    assert tried == []
+    for console in (None, closed):
+        monkeypatch.setattr(sys, "stderr", console)
+        logger.debug("unheard")
+    assert (len(heard), tried) == (2, [])  # they came as far as the handler
 
 
 class Broken(logging.Handler):
@@ -326,6 +281,19 @@ def test_other_lines_name_no_client(caplog):
         logger.warning("again")
     assert caplog.messages == ["alone", "weather: 100%", "other: 50%", "weather: again"]
     assert [record.client for record in caplog.records] == [None, "weather", "other", "weather"]
+
+
+def test_errors_have_the_name_of_their_client():
+    """The first one that they met; other errors are left alone."""
+    for error, client in ((UsageError("no"), "weather"), (KeyError("no"), None)):
+        for name in ("weather", "other"):
+            with pytest.raises(type(error)), Naming(name):
+                raise error
+        assert getattr(error, "client", None) == client
+    error = UsageError("no")
+    with pytest.raises(UsageError), Naming(None):
+        raise error
+    assert error.client is None
 
 
 def test_a_record_of_another_process_is_named_already():

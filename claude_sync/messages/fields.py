@@ -206,7 +206,7 @@ def fill(value: Any, raw: Raw) -> None:
     for name, convert, within, key, others in sources:
         place = mapping_of(raw.get(within)) if within else raw
         found = place.get(key)
-        if others and not found:
+        if not found:
             for other in others:
                 if found is None or found == []:
                     found = place.get(other, found)

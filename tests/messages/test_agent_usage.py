@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from claude_sync.messages.agents import AgentLog, AgentUsage
@@ -55,7 +57,9 @@ RUNNING = AgentUsage(tool_use_id="t1", agent="mathy", description="sum", status=
 
 def test_the_call_of_the_tool_tells_who_and_what_for():
     """Its numbers are not known yet, and not made up."""
-    assert only(CALL) == RUNNING
+    assert AgentLog([CALL]).started() == AgentLog([CALL]).all() == (RUNNING,)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        only(CALL).status = "completed"
 
 
 def test_an_old_cli_tells_only_the_end():
@@ -120,6 +124,9 @@ def test_a_task_alone_is_an_agent_too():
     assert only(STARTED) == AgentUsage(
         tool_use_id="t1", agent_id="a1", agent="mathy", description="sum", status="running"
     )
+    # The call and its task are one agent, whichever is mentioned first.
+    assert only(STARTED, CALL, ended(None)).status == "completed"
+    assert only(task("task_updated", subagent_type="x")).status is None
     agent = only(task("task_started", task_type="remote_agent"), task("task_updated"))
     assert (agent.agent_id, agent.tool_use_id, agent.status) == ("a1", None, "running")
 

@@ -8,26 +8,27 @@ import subprocess
 import sys
 
 import pytest
+from tables import each
 
 import claude_sync
-from claude_sync import Closed, HandlerError, Info, InterruptReceipt
+from claude_sync import Answer, Closed, HandlerError, Info, InterruptReceipt
 from claude_sync.messages.display import Displayed, Timed
 
 LOADED = (
     "import sys, claude_sync; "
     "print(sorted(name for name in sys.modules if name.startswith(('claude_sync.markup', "
-    "'claude_sync.render.timeline', 'claude_sync.render.repr'))))"
+    "'claude_sync.timeline', 'claude_sync.displays', 'claude_sync.render'))))"
 )
 
 
-@pytest.mark.parametrize(
+@each(
     "event",
     [
         Closed("closed by the program", 0),
+        HandlerError(KeyError, len, "event"),
         InterruptReceipt(("u1",), ("u2",), {"still_queued": ["u1"]}),
         Info(commands=({"name": "cost"},), raw={"commands": []}),
     ],
-    ids=lambda event: type(event).__name__,
 )
 def test_events_are_frozen_values(event):
     """Handlers share events, so none can change one; raw replies are not printed."""
@@ -37,26 +38,37 @@ def test_events_are_frozen_values(event):
     assert "raw" not in repr(event)
 
 
-def test_a_handler_error_says_who_failed_on_what():
-    """The exception, the handler and the event are kept as they are."""
-    error = ValueError("oh")
-    report = HandlerError(error, print, "event")
-    assert (report.exception, report.handler, report.event) == (error, print, "event")
-
-
-def test_what_a_cli_does_not_report_is_none_or_empty():
-    """It is never missing."""
+def test_what_a_cli_says_of_itself():
+    """The greeting, and what the first turn says more; None where it says nothing."""
+    greeting = {"commands": [{"name": "cost"}], "output_style": "x", "capabilities": ["a"]}
+    info = Info.of(greeting, "2.1.0", None)
+    assert info == Info(
+        ({"name": "cost"},), output_style="x", cli_version="2.1.0", capabilities=("a",)
+    )
+    assert info.raw is greeting
+    assert Info.of(greeting, None, ["b"]).capabilities == ("b",)
+    for junk in (None, "x", 5, {}):
+        keys = ("commands", "models", "agents", "available_output_styles", "capabilities")
+        assert Info.of(dict.fromkeys(keys, junk), None, None) == Info()
     assert InterruptReceipt() == InterruptReceipt((), (), {})
-    names = [field.name for field in dataclasses.fields(Info) if field.name != "raw"]
-    assert [getattr(Info(), name) for name in names] == [None] * len(names)
 
 
-@pytest.mark.parametrize("name", ["Answer", "Turn", "PermissionRequest", "Questions", "Client"])
+@each("name", ["Answer", "Turn", "PermissionRequest", "Questions", "Client"])
 def test_what_shows_itself(name):
     """Each has the methods that notebooks look for; two have timelines."""
     kind = getattr(claude_sync, name)
     assert issubclass(kind, Displayed)
     assert issubclass(kind, Timed) is (name in ("Answer", "Turn"))
+
+
+def test_a_notebook_chooses_the_form():
+    """Both, or what it asks for."""
+    answer, both = Answer("**a**"), {"text/html", "text/markdown"}
+    assert set(answer._repr_mimebundle_()) == both
+    assert set(answer._repr_mimebundle_(include=["text/html"])) == {"text/html"}
+    assert set(answer._repr_mimebundle_(exclude=["text/html"])) == {"text/markdown"}
+    assert answer._repr_mimebundle_()["text/markdown"] == "**a**"
+    assert answer.timeline().turns == ()
 
 
 def test_nothing_of_it_is_loaded_before_it_is_needed():

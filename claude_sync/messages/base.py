@@ -30,6 +30,7 @@ from .fields import (
     objects,
     optional_flag_of,
     optional_text_of,
+    passed,
     problem_of,
     text_of,
 )
@@ -128,7 +129,7 @@ class Assistant(Message, type="assistant"):
     usage: Raw | None = at(within="message")
     error: str | None = None
     parent_tool_use_id: str | None = None
-    agent: str | None = None
+    agent: str | None = passed()
 
     @classmethod
     def read(cls, raw: Raw) -> Message:
@@ -165,7 +166,7 @@ class User(Message, type="user user_message"):
 
     content: tuple[Block, ...] = ()
     parent_tool_use_id: str | None = None
-    agent: str | None = None
+    agent: str | None = passed()
     is_replay: bool = False
     is_synthetic: bool = at("isSynthetic", "isMeta", default=False)
     origin: Raw | None = None

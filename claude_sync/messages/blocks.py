@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Type
 
-from .fields import Raw, Wire, at, build, flag_of, mapping_of, objects, optional_text_of, text_of
+from .fields import Raw, Wire, at, build, flag_of, mapping_of, optional_text_of, passed, text_of
 
 if TYPE_CHECKING:
     from ..support.images import Image
@@ -90,9 +90,9 @@ class ToolUse(Block, type="tool_use"):
 
     id: str = ""
     name: str = ""
-    input: Raw = objects()
-    parent_tool_use_id: str | None = None
-    agent: str | None = None
+    input: Raw = at(default=dict)
+    parent_tool_use_id: str | None = passed()
+    agent: str | None = passed()
 
     @classmethod
     def read(cls, raw: Raw, carrier: _Carrier) -> Block:
@@ -133,10 +133,10 @@ class ToolResult(Block, type="tool_result"):
 
     tool_use_id: str = ""
     content: str | tuple[Block, ...] | None = None
-    is_error: bool = False
-    parent_tool_use_id: str | None = None
-    agent: str | None = None
-    tool_use_result: Any = None
+    is_error: bool = passed(False)
+    parent_tool_use_id: str | None = passed()
+    agent: str | None = passed()
+    tool_use_result: Any = passed()
 
     @classmethod
     def read(cls, raw: Raw, carrier: _Carrier) -> Block:

@@ -152,6 +152,11 @@ def raw_field() -> Any:
     return dataclasses.field(default_factory=dict, repr=False, compare=False)
 
 
+def passed(default: Any = None) -> Any:
+    """A field that is not read, but passed to :func:`build`."""
+    return dataclasses.field(default=default, metadata={"at": None})
+
+
 def objects() -> Any:
     """A field that is a JSON object, by default an empty one."""
     return at(default=dict)
@@ -182,11 +187,14 @@ def plan_of(kind: type) -> Plan:
             dicts.append(field.name)
         else:
             defaults[field.name] = field.default
-        keys, within, convert = field.metadata.get("at", ((), "", None))
+        place = field.metadata.get("at", ((), "", None))
+        if place is None or field.name == "raw":
+            continue
+        keys, within, convert = place
         declared = str(field.type)
         convert = convert or CONVERTERS.get(declared)
         convert = convert or CONVERTERS.get(declared.removesuffix(" | None"))
-        if convert is not None and field.name != "raw":
+        if convert is not None:
             key, *others = keys or dict.fromkeys((field.name, camel_case(field.name)))
             sources.append((field.name, convert, within, key, tuple(others)))
     return PLANS.setdefault(kind, (sources, defaults, dicts))

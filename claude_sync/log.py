@@ -87,14 +87,11 @@ def named(error: BaseException, client: str) -> BaseException:
 class Naming:
     """A context in which log lines and errors have the name of a client."""
 
-    __slots__ = ("_before", "_client")
-
     def __init__(self, client: str | None) -> None:
         self._client = client
-        self._before: str | None = None
 
     def __enter__(self) -> None:
-        self._before = getattr(_here, "client", None)
+        self._before: str | None = getattr(_here, "client", None)
         _here.client = self._client
 
     def __exit__(self, _class: object, error: BaseException | None, _traceback: object) -> None:

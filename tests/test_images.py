@@ -129,35 +129,18 @@ def test_limits_of_an_image():
 @each(("media_type", "data"), KINDS.items())
 @each("wrap", [bytes, bytearray, memoryview])
 def test_an_image_is_known_by_its_content(media_type, data, wrap):
-    """Whatever holds the bytes."""
+    """Whatever holds the bytes; it is a value."""
     image = Image(wrap(data))
     assert (image.data, image.media_type, image.url) == (data, media_type, None)
     assert type(image.data) is bytes
     assert Image(data, media_type) == image == pickle.loads(pickle.dumps(image))
     assert copy.deepcopy(image) == image != "an image"
     assert {image, Image(data)} == {image}
-
-
-@each(
-    "arguments",
-    [
-        (b"strange",),
-        (b"",),
-        (PDF,),
-        ("picture.png",),
-        (PNG, "image/jpeg"),
-        (SVG, "image/svg+xml"),
-        (PDF, "application/pdf"),
-    ],
-)
-def test_what_is_no_image_is_refused(arguments):
-    """Where it is made."""
-    with pytest.raises(UsageError):
-        Image(*arguments)
+    assert claude_sync.Image is Image
 
 
 def test_an_image_is_opened_in_many_forms(tmp_path):
-    """A path, a file, bytes, a Pillow image, an image, and a block."""
+    """A path, a file, bytes, a Pillow image, an image, and a block; what is none is refused."""
     path = tmp_path / "picture.dat"
     path.write_bytes(PNG)
     image = Image(PNG)
@@ -165,61 +148,44 @@ def test_an_image_is_opened_in_many_forms(tmp_path):
     for source in (path, str(path), io.BytesIO(PNG), PNG, image, block):
         assert Image.open(source) == image
     assert Image.open(Pillow.new("RGB", (4, 2))).size == (4, 2)
-
-
-def test_what_is_no_image_is_not_opened(tmp_path):
-    """The error names the file."""
-    path = tmp_path / "cat.png"
     path.write_bytes(PNG[:-8])
-    with pytest.raises(UsageError, match=r"'cat\.png' is damaged"):
+    with pytest.raises(UsageError, match=r"'picture\.dat' is damaged"):
         Image.open(path)
     for source in (b"a text", io.StringIO("a text"), 3, tmp_path / "gone.png"):
         with pytest.raises(UsageError):
             Image.open(source)
+    for wrong in ((b"",), (PDF,), ("a.png",), (PNG, "image/jpeg"), (SVG, "image/svg+xml")):
+        with pytest.raises(UsageError):
+            Image(*wrong)
 
 
 # Come from a CLI.
 
 
-@each(("media_type", "data"), KINDS.items())
-@each("declared", ["image/png", "", "image/bmp"])
-def test_what_came_has_the_type_of_its_content(media_type, data, declared):
-    """Tools declare what they like; sent again it must be right."""
-    image = came(declared, data)
-    assert image == Image(data) and hash(image) == hash(Image(data))
-    assert (image.media_type, image.size) == (media_type, Image(data).size)
-
-
-def test_what_came_may_be_anything():
-    """What Claude cannot see has the type it came with, and its bytes, but no size."""
+def test_what_came_has_the_type_of_its_content():
+    """Tools declare what they like; what Claude cannot see has the type it came with, no size."""
+    for media_type, data in KINDS.items():
+        for declared in ("image/png", "", "image/bmp"):
+            image = came(declared, data)
+            assert image == Image(data) and hash(image) == hash(Image(data))
+            assert (image.media_type, image.size) == (media_type, Image(data).size)
     image = came("image/svg+xml", SVG)
     assert (image.media_type, image.data, image.size) == ("image/svg+xml", SVG, None)
-
-
-@each(
-    "image",
-    [
-        came("", url=ADDRESS),
-        ImageBlock("image/png").image,
-        ImageBlock("image/png", "x").image,
-        ImageBlock("image/png", "é").image,
-    ],
-)
-def test_what_came_without_bytes_has_none(image, tmp_path):
-    """The error comes when they are asked for; nothing is fetched, and no file is made."""
-    for use in (lambda: image.data, lambda: image.size, lambda: image.save(tmp_path / "a.png")):
-        with pytest.raises(UsageError):
-            use()
-    assert list(tmp_path.iterdir()) == []
-    assert image._repr_mimebundle_() == {"text/plain": repr(image)}
-
-
-def test_bytes_are_worth_more_than_an_address():
-    """Where both came."""
+    # Bytes are worth more than an address.
     image = came("image/png", PNG, ADDRESS)
     assert (image.url, image.data) == (None, PNG)
     assert came("", url=ADDRESS) == came("", url=ADDRESS) != came("", url="elsewhere")
-    assert ADDRESS in repr(came("", url=ADDRESS))
+
+
+@each("image", [came("", url=ADDRESS), *(ImageBlock("image/png", x).image for x in ("", "x", "é"))])
+def test_what_came_without_bytes_has_none(image, tmp_path):
+    """The error comes when they are asked for; nothing is fetched, and no file is made."""
+    for use in (lambda: image.data, lambda: image.size, lambda: image.save(tmp_path / "a.png")):
+        with pytest.raises(UsageError, match="Download" if image.url else "raw"):
+            use()
+    assert list(tmp_path.iterdir()) == []
+    assert image._repr_mimebundle_() == {"text/plain": repr(image)}
+    assert (ADDRESS in repr(image)) is bool(image.url)
 
 
 # Kept and shown.
@@ -243,21 +209,12 @@ def test_a_saved_image_has_the_ending_that_fits(tmp_path, monkeypatch, image, na
     assert path.read_bytes() == image.data
 
 
-@each("media_type", ["image/png", "image/jpeg", "image/gif"])
-def test_notebooks_show_an_image(media_type):
-    """In the form they have for it."""
-    image = Image(KINDS[media_type])
-    shown = image._repr_mimebundle_(include=None, exclude=None)
-    assert shown == {media_type: letters(image.data), "text/plain": repr(image)}
-
-
-def test_notebooks_run_nothing():
-    """They have no form of their own for webp; an svg could have a script in it."""
+def test_notebooks_show_an_image():
+    """In the form they have for it, and run nothing: an svg could have a script in it."""
+    for media_type in ("image/png", "image/jpeg", "image/gif"):
+        image = Image(KINDS[media_type])
+        shown = image._repr_mimebundle_(include=None, exclude=None)
+        assert shown == {media_type: letters(image.data), "text/plain": repr(image)}
     shown = Image(WEBP)._repr_mimebundle_()
     assert shown["text/html"] == f'<img src="data:image/webp;base64,{letters(WEBP)}">'
     assert set(came("image/svg+xml", SVG)._repr_mimebundle_()) == {"text/plain"}
-
-
-def test_an_image_is_public():
-    """One class, wherever it is taken from."""
-    assert claude_sync.Image is Image

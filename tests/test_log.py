@@ -17,7 +17,6 @@ from tables import each
 import claude_sync
 from claude_sync import UsageError
 from claude_sync.log import (
-    LONGEST_PAYLOAD,
     Naming,
     ShownLines,
     log_received,
@@ -42,8 +41,8 @@ def test_there_is_one_logger_that_is_quiet():
         (b'{"a": 1}\n', '{"a": 1}'),
         ('{"a": 1}\n', '{"a": 1}'),
         (b"a\xff\xfeb", "a\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}b"),
-        ("x" * LONGEST_PAYLOAD, "x" * LONGEST_PAYLOAD),
-        ("x" * 1_000_000, "x" * LONGEST_PAYLOAD + " ..."),
+        ("x" * 200, "x" * 200),
+        ("x" * 1_000_000, "x" * 200 + " ..."),
         ('{"apiKey": "hunter2"}', '{"apiKey": "***"}'),
         (b"Authorization: Bearer hunter2", "Authorization: Bearer ***"),
     ],
@@ -55,7 +54,7 @@ def test_a_payload_is_a_short_line(data, shown):
 
 def test_a_credential_across_the_cut_is_hidden():
     """A secret that the cut goes through is hidden before it is cut."""
-    text = "x" * (LONGEST_PAYLOAD - 10) + ' "token": "' + "s3cret" * 100 + '"'
+    text = "x" * 190 + ' "token": "' + "s3cret" * 100 + '"'
     assert "s3cret" not in shortened(text)
 
 

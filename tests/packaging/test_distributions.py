@@ -17,7 +17,7 @@ import claude_sync
 pytestmark = pytest.mark.everything
 
 # For work in a checkout: nothing that a distribution needs.
-CHECKOUT_ONLY = re.compile(r"\.ci/[\w.]+|\.gitignore|\.ruff\.toml")
+CHECKOUT_ONLY = re.compile(r"\.ci/[\w.]+|\.gitignore|\.ruff\.toml|_claude_sync_pytest\.py")
 # What setuptools adds to a source distribution.
 ADDED_TO_SDIST = re.compile(r"PKG-INFO|setup\.cfg|claude_sync\.egg-info/[\w.-]+")
 DIST_INFO = f"claude_sync-{claude_sync.__version__}.dist-info"
@@ -49,7 +49,8 @@ def test_the_wheel_has_the_library_and_nothing_else(wheel, sources):
 def test_the_library_has_few_data_files(sources):
     """Each needs a line in setup.cfg."""
     other = {name for name in library(sources) if not name.endswith(".py")}
-    assert other == {"claude_sync/py.typed", "claude_sync/testing/drift/baseline.json"}
+    styles = {"claude_sync/render/chat.css", "claude_sync/render/page.css"}
+    assert other == {"claude_sync/py.typed", "claude_sync/testing/drift/baseline.json", *styles}
 
 
 def test_the_source_distribution_has_what_its_tests_need(sdist, sources):

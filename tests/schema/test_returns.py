@@ -5,24 +5,18 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import decimal
-import enum
 import json
-import pathlib
 import pickle
-import uuid
 from dataclasses import InitVar
 from typing import (
-    Any,
     Callable,
     ClassVar,
     Dict,
     Generic,
     List,
     Literal,
-    NamedTuple,
     NewType,
     Optional,
-    Sequence,
     Set,
     Tuple,
     TypeVar,
@@ -33,19 +27,14 @@ import jsonschema
 import pydantic
 import pytest
 from tables import each
-from typing_extensions import Annotated, NotRequired, Self, TypedDict
+from typing_extensions import Annotated, Self, TypedDict
 
 from claude_sync.errors import UsageError
 from claude_sync.schema import Form, Mismatch, form_of
 
-UTC = datetime.timezone.utc
+NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.timezone.utc)
 T = TypeVar("T")
 City = NewType("City", str)
-
-
-class Colour(enum.Enum):
-    RED = "red"
-    BLUE = "blue"
 
 
 @dataclasses.dataclass
@@ -97,12 +86,6 @@ class Columns(Page[List[T]], Generic[T]):
 
 
 @dataclasses.dataclass
-class Pair(Generic[T]):
-    left: T
-    both: Page[T]
-
-
-@dataclasses.dataclass
 class Beside(Generic[T]):
     both: Tuple[Line, T]
 
@@ -116,11 +99,6 @@ class Folder:
 @dataclasses.dataclass
 class SpecialFolder(Folder):
     kind: str = "special"
-
-
-@dataclasses.dataclass(frozen=True)
-class Frozen:
-    x: int
 
 
 @dataclasses.dataclass
@@ -174,26 +152,12 @@ class Plain:
     pass
 
 
-class Movie(TypedDict):
-    name: str
-    year: NotRequired[int]
-
-
-class Partial(TypedDict, total=False):
-    name: str
-
-
 class Box(TypedDict, Generic[T]):
     content: T
 
 
 class SmallBox(Box[int]):
     size: int
-
-
-class Place(NamedTuple):
-    x: int
-    y: int = 0
 
 
 class Order(pydantic.BaseModel):
@@ -214,10 +178,6 @@ class Dog(pydantic.BaseModel):
 class Zoo(pydantic.BaseModel):
     pets: List[Annotated[Union[Cat, Dog], pydantic.Field(discriminator="kind")]]
     spot: Tuple[int, float] = (0, 0.0)
-
-
-class Orders(pydantic.RootModel[List[Order]]):
-    pass
 
 
 def problems(wanted, output):
@@ -246,34 +206,15 @@ VALUES = [
         Invoice("7", datetime.date(2026, 3, 1), decimal.Decimal("12.50"), lines=[Line("a", 1.0)]),
     ),
     (List[Line], {"items": [LINE, LINE]}, [Line("a", 1.0), Line("a", 1.0)]),
-    (Sequence[int], {"items": [1]}, [1]),
     (Tuple[int, str], {"items": [1, "a"]}, (1, "a")),
-    (Tuple[int, ...], {"items": [1, 2]}, (1, 2)),
     (Set[int], {"items": [1, 2]}, {1, 2}),
     (Dict[str, Line], {"first": LINE}, {"first": Line("a", 1.0)}),
-    (dict, {"a": [1]}, {"a": [1]}),
     (Dict[Literal["a", "b"], int], {"a": 1}, {"a": 1}),
-    (str, {"value": "a"}, "a"),
-    (int, {"value": 3.0}, 3),
     (float, {"value": 3}, 3.0),
-    (bool, {"value": False}, False),
-    (Any, {"value": {"a": 1}}, {"a": 1}),
     (City, {"value": "Oslo"}, "Oslo"),
     (Optional[Line], {"value": None}, None),
-    (Optional[Line], {"value": LINE}, Line("a", 1.0)),
-    (Union[int, Line], {"value": 3}, 3),
+    (Union[int, Line], {"value": LINE}, Line("a", 1.0)),
     (Literal["yes", 1, None], {"value": 1}, 1),
-    (Colour, {"value": "red"}, Colour.RED),
-    (Annotated[int, "How many."], {"value": 3}, 3),
-    (
-        datetime.datetime,
-        {"value": "2026-03-01T14:30:00Z"},
-        datetime.datetime(2026, 3, 1, 14, 30, tzinfo=UTC),
-    ),
-    (datetime.time, {"value": "14:30:00"}, datetime.time(14, 30)),
-    (uuid.UUID, {"value": str(uuid.UUID(int=7))}, uuid.UUID(int=7)),
-    (pathlib.Path, {"value": "a/b"}, pathlib.Path("a/b")),
-    (bytes, {"value": "YWI="}, b"ab"),
     (Node, {"value": 1, "children": [{"value": 2}]}, Node(1, [Node(2)])),
     (List[Node], {"items": [{"value": 2}]}, [Node(2)]),
     (Optional[Node], {"value": {"value": 2}}, Node(2)),
@@ -281,54 +222,30 @@ VALUES = [
     (Page[Line], {"entries": [LINE]}, Page([Line("a", 1.0)])),
     (LinePage, {"entries": [LINE], "count": 1}, LinePage([Line("a", 1.0)], None, 1)),
     (Columns[int], {"entries": [[1], []]}, Columns([[1], []])),
-    (Pair[str], {"left": "a", "both": {"entries": ["b"]}}, Pair("a", Page(["b"]))),
-    (
-        Folder,
-        {"name": "a", "inner": [{"name": "b", "inner": []}]},
-        Folder("a", [Folder("b")]),
-    ),
     (
         SpecialFolder,
         {"name": "a", "inner": [{"name": "b", "kind": "c"}]},
         SpecialFolder("a", [SpecialFolder("b", kind="c")]),
     ),
-    (Frozen, {"x": 1}, Frozen(1)),
     (Scaled, {"x": 2, "scale": 3}, Scaled(2, 3)),
-    (Even, {"number": 2}, Even(2)),
-    (Movie, {"name": "a"}, {"name": "a"}),
-    (Partial, {}, {}),
     (Box[int], {"content": 1}, {"content": 1}),
     (SmallBox, {"content": 1, "size": 2}, {"content": 1, "size": 2}),
-    (list[int], {"items": [1]}, [1]),
-    (int | None, {"value": 1}, 1),
-    (Place, {"x": 1}, Place(1, 0)),
-    (Order, {**ORDER, "parts": [ORDER]}, Order(**ORDER, parts=[Order(**ORDER)])),
-    (List[Order], {"items": [ORDER]}, [Order(**ORDER)]),
-    (Orders, {"items": [ORDER]}, Orders([Order(**ORDER)])),
+    (List[Order], {"items": [{**ORDER, "parts": [ORDER]}]}, [Order(**ORDER, parts=[ORDER])]),
     (
         Zoo,
-        {"pets": [{"kind": "cat"}, {"kind": "dog", "born": "2026-03-01T14:30:00Z"}]},
+        {"pets": [{"kind": "cat"}, {"kind": "dog", "born": "2026-03-01T12:00:00Z"}]},
         Zoo(
             pets=[
                 Cat(kind="cat"),
-                Dog(kind="dog", born=datetime.datetime(2026, 3, 1, 14, 30, tzinfo=UTC)),
+                Dog(kind="dog", born=NOON),
             ]
         ),
     ),
-    ({"type": "object", "properties": {"a": {"type": "integer"}}}, {"a": 1}, {"a": 1}),
     ({"properties": {"a": {"type": "integer"}}}, {"a": 1}, {"a": 1}),
     ({"type": "array", "items": {"type": "integer"}}, {"items": [1]}, [1]),
     ({"enum": ["a", "b"]}, {"value": "a"}, "a"),
-    (
-        {"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
-        {"value": {"b": 1}},
-        {"b": 1},
-    ),
-    (
-        {"$ref": "#/$defs/Node", "$defs": {"Node": {"type": "object"}}},
-        {"a": 1},
-        {"a": 1},
-    ),
+    ({"type": "object", "anyOf": [{"required": ["a"]}]}, {"value": {"a": 1}}, {"a": 1}),
+    ({"$ref": "#/$defs/A", "$defs": {"A": {"type": "object"}}}, {"a": 1}, {"a": 1}),
 ]
 
 
@@ -415,17 +332,6 @@ def test_what_the_schema_says():
     }
 
 
-def test_what_is_no_object_is_put_into_one():
-    """Lists under items, everything else under value."""
-    assert form_of(List[int]).schema == {
-        "type": "object",
-        "properties": {"items": {"type": "array", "items": {"type": "integer"}}},
-        "required": ["items"],
-        "additionalProperties": False,
-    }
-    assert list(form_of(Optional[int]).schema["properties"]) == ["value"]
-
-
 def test_a_class_that_contains_itself_is_defined_once():
     """At the top it is written out, because an object has to be there."""
     node = {
@@ -449,33 +355,6 @@ def test_fields_are_described_where_they_are_defined():
     assert told["size"]["description"] == "In metres."
     assert told["colour"]["description"] == "As in the catalogue."
     assert form_of(ToldAgain).schema["properties"]["price"]["description"] == "Without tax."
-
-
-def test_fields_that_are_not_filled_in_are_not_asked_for():
-    """Class variables and init=False; an InitVar is asked for."""
-    assert list(form_of(Scaled).schema["properties"]) == ["x", "scale"]
-
-
-def test_slots_and_keywords_make_no_difference():
-    """The class is called with keywords."""
-    made = dataclasses.make_dataclass(
-        "Made", [("x", int), ("y", int, 0)], slots=True, kw_only=True, frozen=True
-    )
-    assert form_of(made).read({"x": 1}) == made(x=1)
-
-
-def test_classes_of_a_function_are_found_while_it_runs():
-    """Names in annotations are those around the class."""
-
-    @dataclasses.dataclass
-    class Outer:
-        inner: Inner
-
-    @dataclasses.dataclass
-    class Inner:
-        x: int
-
-    assert form_of(Outer).read({"inner": {"x": 1}}) == Outer(Inner(1))
 
 
 # What is wrong with an answer.

@@ -97,31 +97,25 @@ def test_a_file_change_tells_how():
 
 
 def test_an_event_of_a_later_cli():
-    """What it brings is there all the same, also to be compared and shown."""
+    """What it brings is there all the same, also to be compared and shown; nobody changes it."""
     event = parse_hook_event({"hook_event_name": "Tomorrow", "when": 1})
     assert (event.event, event.when) == ("Tomorrow", 1)
     assert "when" in dir(event)
     assert event != parse_hook_event({"hook_event_name": "Tomorrow", "when": 2})
     assert repr(event) == "HookEvent('Tomorrow', when=1)"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        event.event = "another"
 
 
-def test_the_registered_event_counts_where_the_input_names_none():
-    """And only there."""
+def test_what_is_missing_or_wrong_counts_as_nothing():
+    """The event that was registered counts where the input names none; made-up ids do not."""
     assert parse_hook_event({}, event="Stop").stop_hook_active is None
     assert parse_hook_event({"hook_event_name": "Setup"}, event="Stop").event == "Setup"
-
-
-def test_an_id_beside_an_event_without_a_tool_means_nothing():
-    """The CLI makes one up, which no tool use has."""
     assert parse_hook_event({"hook_event_name": "Stop"}, "made-up").tool_use_id is None
-
-
-@each("junk", [None, 3, "x", []])
-def test_an_input_that_is_no_object_counts_as_an_empty_one(junk):
-    """Nothing makes it fail."""
-    event = parse_hook_event(junk, 3)
-    assert (event.event, event.tool, event.raw) == ("", None, {})
-    assert not event.cancelled.is_set()
+    for junk in (None, 3, "x", []):
+        event = parse_hook_event(junk, 3)
+        assert (event.event, event.tool, event.raw) == ("", None, {})
+        assert not event.cancelled.is_set()
 
 
 @given(st.sampled_from(HOOK_EVENTS), st.data())
@@ -133,9 +127,3 @@ def test_fields_of_any_type_are_read(name, data):
     assert isinstance(event.tool_input, dict)
     assert event.tool is None or isinstance(event.tool, str)
     assert repr(event).startswith(f"HookEvent('{name}'")
-
-
-def test_an_event_cannot_be_changed():
-    """Several handlers see the same one."""
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        parse_hook_event(BASH).event = "another"

@@ -47,6 +47,7 @@ ORDER = 'The items are, in this order: {"type": "integer"}'
         ({"type": "string", "nullable": True}, {"anyOf": [TEXT, {"type": "null"}]}),
         ({"type": "string", "nullable": False}, TEXT),
         ({"enum": [1, True, 1, "a"]}, {"enum": [1, True, "a"]}),
+        ({"enum": [{"a": 1}, {"a": 2}, {"a": 1}]}, {"enum": [{"a": 1}, {"a": 2}]}),
         ({"required": ["a", "a"]}, {"required": ["a"]}),
         ({"if": TEXT, "else": True}, {"description": 'If: {"type": "string"}. Else: true.'}),
         # Draft 7 has no prefixItems, and the service no list of items.
@@ -177,3 +178,5 @@ def test_an_answer_by_a_schema_is_taken_from_its_place(output):
     assert form.read({"items": ["as it came"]}) == ["as it came"]
     with pytest.raises(Mismatch):
         form.read(output)
+    with pytest.raises(Mismatch, match="no structured output"):
+        form_of({"type": "object"}).read(None)

@@ -367,6 +367,7 @@ def test_fields_are_described_where_they_are_defined():
          ["items[1].text", "items[1].price"]),
         (Line, {"text": "a", "prize": 1}, ["price", "prize"]),
         (Columns[int], {"entries": [["x"]]}, ["entries[0][0]"]),
+        (SmallBox, {"content": "x", "size": 1}, ["content"]),
         (Beside[int], {"both": [LINE, "x"]}, ["both[1]"]),
         (int, {"value": "x"}, ["value"]),
         (int, {}, ["value"]),

@@ -9,7 +9,6 @@ into descriptions, for Claude to read.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +28,8 @@ Problem = tuple[Path, str]
 
 # A long list may be wrong in every place; so many places are enough to read.
 MOST_PROBLEMS = 20
+# How long a schema may be that a description repeats.
+LONGEST_REPEATED = 200
 
 DEFINITIONS = ("$defs", "definitions")
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
@@ -145,12 +146,13 @@ def portable(schema: Any, *_path: Any) -> Any:
             changed.setdefault("maxItems", len(places))
         is_closed = changed.get("maxItems", len(places) + 1) <= len(places)
         changed["items"] = {"anyOf": places if is_closed else [*places, rest]}
-        notes.append(f"The items are, in this order: {', '.join(map(short_json, places))}.")
+        told = ", ".join(short_json(each, LONGEST_REPEATED) for each in places)
+        notes.append(f"The items are, in this order: {told}.")
     for keyword in TOLD:
         if keyword not in changed or (keyword == "pattern" and is_portable(changed["pattern"])):
             continue
         value = changed.pop(keyword)
-        said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        said = value if isinstance(value, str) else short_json(value, LONGEST_REPEATED)
         notes.append(f"{keyword.capitalize()}: {said}.")
         if keyword == "patternProperties":
             changed.pop("additionalProperties", None)

@@ -71,7 +71,6 @@ class NoSchema(Exception):
     """
 
     def __init__(self, what: str, advice: str = USABLE) -> None:
-        super().__init__(what, advice)
         self.what = what
         self.advice = advice
 
@@ -166,17 +165,11 @@ read_moment = by_pattern(f"^{DATE}[Tt ]{TIME}$", datetime.datetime.fromisoformat
 read_day = by_pattern(f"^{DATE}$", datetime.date.fromisoformat)
 read_time = by_pattern(f"^{TIME}$", datetime.time.fromisoformat)
 read_decimal = by_pattern(DECIMAL, decimal.Decimal)
-# Types that are written as text.
-FORMATTED: tuple[tuple[Any, Schema, str, Callable[[str], Any]], ...] = (
-    (datetime.datetime, {"format": "date-time"}, "a time like 2026-03-01T14:30:00Z", read_moment),
-    (datetime.date, {"format": "date"}, "a date like 2026-03-01", read_day),
-    (datetime.time, {"format": "time"}, "a time like 14:30:00", read_time),
-    (uuid.UUID, {"format": "uuid"}, "a UUID", uuid.UUID),
-    (decimal.Decimal, {"pattern": DECIMAL}, "a number like 12.50", read_decimal),
-    (bytes, {"contentEncoding": "base64"}, "bytes in base64", from_base64),
-    (pathlib.Path, {"format": "path"}, "a path", pathlib.Path),
-    (pathlib.PurePath, {"format": "path"}, "a path", pathlib.Path),
-)
+
+
+def written(expected: str, make: Callable[[str], Any], **keywords: str) -> Shape:
+    """The shape of a type that is written as text."""
+    return Shape({"type": "string", **keywords}, making(expected, str, make))
 
 
 def unexpected(_value: Any) -> Any:
@@ -197,10 +190,14 @@ SIMPLE: dict[Any, Shape] = {
     bool: Shape({"type": "boolean"}, making("true or false", bool, as_is)),
     None: NOTHING,
     type(None): NOTHING,
-}
-SIMPLE |= {
-    kind: Shape({"type": "string", **keywords}, making(expected, str, make))
-    for kind, keywords, expected, make in FORMATTED
+    datetime.datetime: written("a time like 2026-03-01T14:30:00Z", read_moment, format="date-time"),
+    datetime.date: written("a date like 2026-03-01", read_day, format="date"),
+    datetime.time: written("a time like 14:30:00", read_time, format="time"),
+    uuid.UUID: written("a UUID", uuid.UUID, format="uuid"),
+    decimal.Decimal: written("a number like 12.50", read_decimal, pattern=DECIMAL),
+    bytes: written("bytes in base64", from_base64, contentEncoding="base64"),
+    pathlib.Path: written("a path", pathlib.Path, format="path"),
+    pathlib.PurePath: written("a path", pathlib.Path, format="path"),
 }
 
 

@@ -20,14 +20,31 @@ class StandInRequest:
         self.suggestions = ()
         self.tool_use_id = None
         self.raw = {"input": self.raw_input}
-        self.blocked_path = self.reason = self.title = self.description = self.agent_id = None
+        self.blocked_path = self.reason = self.title = self.description = self.agent_id = (
+            self.mcp_server
+        ) = None
         self.cancelled = threading.Event()
         self.text = preview
         self.decision = None
         for name, value in more.items():
             setattr(self, name, value)
 
-    def preview(self):
+    @property
+    def always(self):
+        """The rules that are suggested."""
+        return tuple(each for each in self.suggestions if each["type"] == "addRules")
+
+    @property
+    def can_accept_edits(self):
+        """Whether accepting edits is suggested."""
+        return any(each["type"] == "setMode" for each in self.suggestions)
+
+    @property
+    def is_open(self):
+        """Whether an answer is wanted."""
+        return self.decision is None and not self.cancelled.is_set()
+
+    def preview(self, full=False):
         """What would be shown."""
         return self.text
 

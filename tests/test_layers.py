@@ -59,7 +59,6 @@ KNOWN = {
     "client.py -> gui/frames.py",
     "client.py -> render/timeline.py",
     "render/sources.py -> testing/recording.py",
-    "permissions/terminal.py -> commands/painting.py",
     "runtime/calling.py -> gui/frames.py",
 }
 

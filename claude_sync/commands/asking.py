@@ -32,19 +32,9 @@ def person(clear: Callable[[], None]) -> Callable[[PermissionRequest], Optional[
 def ask_person(request: PermissionRequest) -> Optional[Decision]:
     """Show what is wanted and let the person decide."""
     try:
-        if request.tool == "AskUserQuestion":
-            return terminal.put_questions(request)
-        with terminal.ONE_QUESTION:
-            reply = terminal.reply_to(request)
+        return terminal.ask(request)
     except terminal.CannotAsk as problem:
         if isinstance(problem.__context__, KeyboardInterrupt):
             terminal.say("\n")  # the question stands on a line of its own
             return request.deny(STOPPED, interrupt=True)
         return request.deny(terminal.NOBODY.format(problem))
-    if reply is None:
-        return None
-    if reply == "y":
-        return request.allow()
-    if reply == "a":
-        return request.allow_always()
-    return request.deny(reply[2:] or terminal.REFUSED)

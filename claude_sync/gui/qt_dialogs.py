@@ -153,22 +153,24 @@ class PermissionDialog(RequestDialog):
         self.preview = DiffView(form.lines)
         layout.addWidget(self.preview, 1)
         self.reason = QtWidgets.QLineEdit()
-        self.reason.setPlaceholderText("If not: why, or what to do instead (Claude reads this)")
+        self.reason.setPlaceholderText(forms.REASON)
         self.reason.returnPressed.connect(self._deny)
         layout.addWidget(self.reason)
         layout.addWidget(self._message)
         row = QtWidgets.QHBoxLayout()
         self.deny_button = button("&Deny", self._deny)
-        self.always_button = button("Al&ways allow", self._always)
-        self.allow_button = button("&Allow", self._allow)
-        if form.always is None:
-            self.always_button.hide()
-        else:
-            layout.addWidget(paragraph(f"Always: {form.always}"))
+        self.everything_button = button(forms.EVERYTHING, self._show_everything)
         row.addWidget(self.deny_button)
+        row.addWidget(self.everything_button)
         row.addStretch(1)
-        row.addWidget(self.always_button)
-        row.addWidget(self.allow_button)
+        self.always_button = self._allowing("allow_always", "Al&ways allow")
+        self.edits_button = self._allowing("accept_edits", "Allow all &edits in this session")
+        self.allow_button = self._allowing("allow", "&Allow")
+        for choice in form.choices:
+            if choice.meaning:
+                layout.addWidget(paragraph(f"{choice.meaning}."))
+        for each in (self.always_button, self.edits_button, self.allow_button):
+            row.addWidget(each)
         layout.addLayout(row)
         self.preview.setFocus()
         self._settling = QtCore.QTimer(self)
@@ -184,14 +186,21 @@ class PermissionDialog(RequestDialog):
             self._settling.start(forms.SETTLING)
 
     def _let_allow(self, is_allowed: bool) -> None:
-        for each in (self.allow_button, self.always_button):
+        for each in (self.allow_button, self.edits_button, self.always_button):
             each.setEnabled(is_allowed)
 
-    def _allow(self) -> None:
-        self._settle(self.form.allow, QtWidgets.QDialog.DialogCode.Accepted)
+    def _allowing(self, name: str, label: str) -> Any:
+        """The button of a choice that lets something run; hidden where it is not offered."""
+        verb = getattr(self.form, name)
+        made = button(label, lambda: self._settle(verb, QtWidgets.QDialog.DialogCode.Accepted))
+        if not any(choice.name == name for choice in self.form.choices):
+            made.hide()
+        return made
 
-    def _always(self) -> None:
-        self._settle(self.form.allow_always, QtWidgets.QDialog.DialogCode.Accepted)
+    def _show_everything(self) -> None:
+        """Show all that is known instead of the preview."""
+        self.preview.fill(self.form.everything())
+        self.everything_button.setEnabled(False)
 
     def _deny(self) -> None:
         reason = self.reason.text()

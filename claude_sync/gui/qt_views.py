@@ -55,6 +55,11 @@ class DiffView(QtWidgets.QTextEdit):  # type: ignore[misc]
         self.setWordWrapMode(QtGui.QTextOption.WrapMode.WrapAnywhere)
         self.setFont(fixed_font())
         self.document().setDocumentMargin(MARGIN)
+        self.fill(lines)
+
+    def fill(self, lines: Sequence[Line]) -> None:
+        """Show lines instead of what is there."""
+        self.clear()
         colours = DARK if is_dark(self) else LIGHT
         cursor = self.textCursor()
         for number, line in enumerate(lines):

@@ -22,11 +22,11 @@ import threading
 import tkinter
 import weakref
 from tkinter import ttk
-from typing import Any, Callable, Optional, Tuple, Union
+from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 from ..log import logger
 from ..permissions import forms
-from ..permissions.forms import PermissionForm
+from ..permissions.forms import Line, PermissionForm
 from ..permissions.request import Later, PermissionRequest
 from .tk_windows import AutoScrollbar, check_widget, show_over, when_destroyed
 
@@ -162,7 +162,7 @@ def call_if_there(function: Optional[Callable[[], object]]) -> None:
 
 class PermissionDialog(Dialog):
     """
-    A window that asks whether Claude may use a tool: Allow, Always allow, Deny.
+    A window that asks whether Claude may use a tool.
 
     ``PermissionDialog(root, request)`` opens one; the handler has to return
     ``claude_sync.LATER``. :meth:`handler` does both, one request after the other.
@@ -172,7 +172,9 @@ class PermissionDialog(Dialog):
         window: The window.
         preview: The text with what would happen.
         reason: The entry for what Claude is to read after a no.
-        allow, always, deny: The buttons; *always* is None where the CLI suggests no rule.
+        allow, edits, always, deny: The buttons; *edits* and *always* are None where the CLI does
+            not offer them.
+        everything: The button that shows all that is known.
 
     """
 
@@ -187,6 +189,7 @@ class PermissionDialog(Dialog):
         check_widget(root, "PermissionDialog()")
         form = request if isinstance(request, PermissionForm) else PermissionForm(request)
         self._settling: Any = None
+        self._allows: List[Any] = []
         super().__init__(root, form, on_end)
         if self.is_open:  # nobody has answered meanwhile
             self._settling = self._tk.createtimerhandler(forms.SETTLING, self._settled)
@@ -212,8 +215,9 @@ class PermissionDialog(Dialog):
         frame, self.preview = preview_of(body, self.form)
         frame.grid(row=2, column=0, sticky="nsew", pady=(8, 8))
         self._build_reason(body).grid(row=3, column=0, sticky="ew")
-        if self.form.always is not None:
-            words = wrapped(body, f"Always allow means: {self.form.always}.")
+        meanings = [f"{choice.meaning}." for choice in self.form.choices if choice.meaning]
+        if meanings:
+            words = wrapped(body, "\n".join(meanings))
             words.grid(row=4, column=0, sticky="w", pady=(8, 0))
         self._build_buttons(body).grid(row=5, column=0, sticky="ew", pady=(12, 0))
         return self.preview
@@ -221,7 +225,7 @@ class PermissionDialog(Dialog):
     def _build_reason(self, body: ttk.Frame) -> ttk.Frame:
         row = ttk.Frame(body)
         row.columnconfigure(1, weight=1)
-        ttk.Label(row, text="If not, why:").grid(row=0, column=0, padx=(0, 8))
+        ttk.Label(row, text=f"{forms.REASON}:").grid(row=0, column=0, padx=(0, 8))
         self.reason = ttk.Entry(row)
         self.reason.grid(row=0, column=1, sticky="ew")
         self.reason.bind("<Return>", lambda _: self._deny())
@@ -233,34 +237,45 @@ class PermissionDialog(Dialog):
         self.deny = ttk.Button(row, text="Deny", underline=0, command=self._deny)
         self.deny.grid(row=0, column=0, sticky="w")
         self.window.bind("<Alt-d>", lambda _: self._deny())
-        self.always: Optional[ttk.Button] = None
-        if self.form.always is not None:
-            self.always = ttk.Button(
-                row, text="Always allow", underline=1, command=self._allow_always
-            )
-            self.always.grid(row=0, column=1, padx=(0, 8))
-            self.window.bind("<Alt-l>", lambda _: self._allow_always())
-        self.allow = ttk.Button(row, text="Allow", underline=0, command=self._allow)
-        self.allow.grid(row=0, column=2)
-        self.window.bind("<Alt-a>", lambda _: self._allow())
-        for button in filter(None, (self.allow, self.always)):
-            button.state(["disabled"])
+        self.everything = ttk.Button(row, text=forms.EVERYTHING, command=self._show_everything)
+        self.everything.grid(row=0, column=1, padx=(0, 8))
+        self.allow = self._allowing(row, "allow", 0)
+        self.edits = self._allowing(row, "accept_edits", 10)
+        self.always = self._allowing(row, "allow_always", 1)
+        self.allow.grid(column=9)
         return row
+
+    def _allowing(self, row: ttk.Frame, name: str, underline: int) -> Any:
+        """The button of a choice that lets something run; None where it is not offered."""
+        choice = next((each for each in self.form.choices if each.name == name), None)
+        if choice is None:
+            return None
+        label = choice.label
+
+        def press(*_: object) -> None:
+            self._answer(name)
+
+        button = ttk.Button(row, text=label, underline=underline, command=press)
+        button.grid(row=0, column=row.grid_size()[0], padx=(0, 8))
+        self.window.bind(f"<Alt-{label[underline].lower()}>", press)
+        button.state(["disabled"])
+        self._allows.append(button)
+        return button
+
+    def _show_everything(self) -> None:
+        """Show all that is known instead of the preview."""
+        fill(self.preview, self.form.everything())
+        self.everything.state(["disabled"])
 
     def _settled(self) -> None:
         """The window has been there for a moment: from here on it can be answered."""
         self._settling = None
-        for button in filter(None, (self.allow, self.always)):
+        for button in self._allows:
             button.state(["!disabled"])
 
-    def _allow(self) -> None:
+    def _answer(self, name: str) -> None:
         if self._settling is None:
-            self.form.allow()
-            self._destroy()
-
-    def _allow_always(self) -> None:
-        if self._settling is None:
-            self.form.allow_always()
+            getattr(self.form, name)()
             self._destroy()
 
     def _deny(self) -> None:
@@ -306,19 +321,26 @@ def preview_of(parent: tkinter.Misc, form: PermissionForm) -> Tuple[ttk.Frame, t
     text.configure(height=max(FEWEST_LINES, min(MOST_LINES, rows + 1)))
     for kind, (background, foreground) in COLOURS.items():
         text.tag_configure(kind, background=background, foreground=foreground)
-    for line in form.lines:
-        text.insert("end", line.text + "\n", line.kind)
-    text.delete("end-1c")
-    # The newline that is left is Tk's own: without its tag the last line has colour only as
-    # far as it has text.
-    text.tag_add(form.lines[-1].kind, "end-1c", "end")
-    text.tag_raise("sel")
-    text.configure(state="disabled")
+    fill(text, form.lines)
     down = AutoScrollbar(frame, orient="vertical", command=text.yview)
     text.configure(yscrollcommand=down.set)
     text.grid(row=0, column=0, sticky="nsew")
     down.grid(row=0, column=1, sticky="ns")
     return frame, text
+
+
+def fill(text: tkinter.Text, lines: Sequence[Line]) -> None:
+    """Put lines into a text, instead of what is there."""
+    text.configure(state="normal")
+    text.delete("1.0", "end")
+    for line in lines:
+        text.insert("end", line.text + "\n", line.kind)
+    text.delete("end-1c")
+    # The newline that is left is Tk's own: without its tag the last line has colour only as
+    # far as it has text.
+    text.tag_add(lines[-1].kind, "end-1c", "end")
+    text.tag_raise("sel")
+    text.configure(state="disabled")
 
 
 def paper(parent: tkinter.Misc, **options: Any) -> tkinter.Text:

@@ -14,9 +14,10 @@ from functools import partial
 from typing import Any, Callable, List, Tuple, Union
 
 from ..errors import AlreadyAnswered, UsageError
-from ..permissions.forms import QuestionField, QuestionForm, always_of
+from ..permissions.forms import EVERYTHING, REASON, PermissionForm, QuestionField, QuestionForm
+from ..permissions.preview import preview_lines, shown
 from ..permissions.request import LATER, PermissionRequest, Questions
-from ..permissions.terminal import REFUSED, indented, on_one_line
+from ..permissions.terminal import indented
 from ..render.markdown import escape
 from ..render.repr import preview_html
 from .boards import Board, Notice, board_of, open_board, title_html
@@ -87,22 +88,27 @@ class RequestNotice(Notice):
         self._board = board
         if isinstance(subject, Questions):
             title, how = "Claude asks", "answer({...})"
+            self._form = None
         else:
-            title = subject.title or f"Claude wants to use {subject.tool}"
-            how = "allow() or .deny('reason')"
+            self._form = PermissionForm(subject)
+            title, how = self._form.title, "allow() or .deny('reason')"
         self._title = title
-        preview = subject.preview()
+        request = subject.request if isinstance(subject, Questions) else subject
+        lines = preview_lines(request.tool, request.raw_input, request.cwd)
+        preview = "\n".join(line.text for line in lines)
         body = (
             f"<pre>{escape(preview)}</pre>"
             if isinstance(subject, Questions)
             else preview_html(subject)
         )
         code = f"claude_sync.notebook.waiting()[0].{how}"
-        self._always = None if isinstance(subject, Questions) else always_of(subject)
-        words = "" if self._always is None else f"<div>Always: {escape(self._always)}</div>"
+        choices = self._form.choices if self._form else ()
+        details = self._form.details if self._form else ()
+        meanings = [f"{choice.meaning}." for choice in choices if choice.meaning]
+        words = "".join(f"<div>{escape(each)}</div>" for each in (*details, *meanings))
         self._shown = f"{title_html(title)}{body}{words}"
         self.html = f"<div>{self._shown}Answer in another cell: <code>{escape(code)}</code></div>"
-        self.text = f"{on_one_line(title)}\n{indented(preview)}Answer in another cell: {code}"
+        self.text = f"{shown(title)}\n{indented(lines)}Answer in another cell: {code}"
 
     def close(self) -> None:
         """It was answered, or is no longer wanted."""
@@ -120,11 +126,13 @@ class RequestNotice(Notice):
         shown = widgets.HTML(self._shown)
         if isinstance(self._subject, Questions):
             return widgets.VBox([shown, *self._choices(widgets, self._subject)])
-        return widgets.VBox([shown, self._decisions(widgets, self._subject)])
+        assert self._form is not None
+        return widgets.VBox([shown, self._decisions(widgets, self._form)])
 
-    def _decisions(self, widgets: Any, request: PermissionRequest) -> Any:
-        reason = widgets.Text(placeholder="reason, if not")
+    def _decisions(self, widgets: Any, form: PermissionForm) -> Any:
+        reason = widgets.Text(placeholder=REASON)
         problem = widgets.HTML("")
+        self._all = widgets.HTML("")
 
         def allowing(verb: Callable[[], object]) -> Callable[[], object]:
             def allow() -> object:
@@ -135,13 +143,29 @@ class RequestNotice(Notice):
 
             return allow
 
-        row = [self._button(widgets, "Allow", "success", allowing(request.allow))]
-        if self._always is not None:
-            row.append(self._button(widgets, "Always", "", allowing(request.allow_always)))
-        deny = self._button(
-            widgets, "Deny", "danger", lambda: request.deny(reason.value or REFUSED)
-        )
-        return widgets.VBox([widgets.HBox([*row, deny, reason]), problem])
+        row = []
+        for choice in form.choices:
+            verb = getattr(form, choice.name)
+            if choice.allows:
+                style = "success" if choice.name == "allow" else ""
+                row.append(self._button(widgets, choice.label, style, allowing(verb)))
+            else:
+                deny = partial(deny_with, form, reason)
+                row.append(self._button(widgets, choice.label, "danger", deny))
+        row.append(self._everything(widgets, form))
+        return widgets.VBox([widgets.HBox([*row, reason]), problem, self._all])
+
+    def _everything(self, widgets: Any, form: PermissionForm) -> Any:
+        """The button that shows all that is known about a request."""
+        button = widgets.Button(description=EVERYTHING)
+
+        def show(_: object) -> None:
+            text = "\n".join(line.text for line in form.everything())
+            button.layout.display = "none"
+            self._all.value = f"<pre>{escape(text)}</pre>"
+
+        button.on_click(show)
+        return button
 
     def _choices(self, widgets: Any, questions: Questions) -> List[Any]:
         form = QuestionForm(questions)
@@ -185,6 +209,11 @@ class RequestNotice(Notice):
 
         button.on_click(click)
         return button
+
+
+def deny_with(form: PermissionForm, reason: Any) -> None:
+    """Deny, for the reason in a field."""
+    form.deny(reason.value)
 
 
 def choice_of(widgets: Any, field: QuestionField) -> Any:

@@ -16,24 +16,16 @@ import _thread
 import builtins
 import threading
 import uuid
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from ..permissions.terminal import (
-    NOBODY,
-    REFUSED,
-    always_means,
-    decision_in,
-    indented,
-    on_one_line,
-    prompt_for,
-)
+from ..permissions.forms import PermissionForm, QuestionForm
+from ..permissions.terminal import NOBODY, CannotAsk, ask_questions, choose, indented
 from ..render.chats import summary_of
 from ..render.markdown import escape
 from ..render.repr import preview_html
 from .views import write_out
 
 if TYPE_CHECKING:
-    from ..permissions.questions import Question
     from ..permissions.request import Decision, PermissionRequest, Questions
 
 __all__ = ["Prompter"]
@@ -43,10 +35,6 @@ NO_INPUT = (
     "claude_sync.notebook.configure(permissions=...)"
 )
 QUESTION_TOOL = "AskUserQuestion"
-
-
-class CannotAsk(Exception):
-    """There is nobody to ask; the text says why."""
 
 
 class Withdrawn(Exception):
@@ -72,9 +60,10 @@ class Prompter:
         if request.tool == QUESTION_TOOL:
             return None  # of a form that cannot be asked, or it would be on_question's
         self._before()
-        display = RequestDisplay(self._publish, request)
+        form = PermissionForm(request)
+        display = RequestDisplay(self._publish, form)
         try:
-            reply = reply_to(request, Reader(request))
+            verb = choose(form, Reader(request).read, write_out)
         except CannotAsk as problem:
             display.close("refused")
             return request.deny(NOBODY.format(problem))
@@ -84,44 +73,44 @@ class Prompter:
         except KeyboardInterrupt:
             display.close("interrupted")
             raise
-        if reply == "y":
-            display.close("allowed")
-            return request.allow()
-        if reply == "a":
-            display.close("allowed, and the like of it")
-            return request.allow_always()
-        display.close("refused")
-        return request.deny(reply[2:] or REFUSED)
+        if verb is None:
+            display.close("withdrawn")
+            return None
+        verb()
+        allowing = (form.allow, form.allow_always, form.accept_edits)
+        display.close("allowed" if verb in allowing else "refused")
+        return form.decision
 
     def on_question(self, questions: Questions) -> Optional[Decision]:
         """Let the person choose, or answer in his own words."""
         self._before()
-        reader = Reader(questions.request)
-        answers: Dict[str, Union[str, List[str]]] = {}
+        form = QuestionForm(questions)
         try:
-            for question in questions.questions:
-                chosen = choice(question, reader)
-                if chosen is None:
-                    return questions.decline()
-                answers[question.text] = chosen
+            verb = ask_questions(form, Reader(questions.request).read, write_out)
         except CannotAsk as problem:
             return questions.decline(NOBODY.format(problem))
         except Withdrawn:
             return None
-        return questions.answer(answers, free_text=True) if answers else questions.decline()
+        if verb is not None:
+            verb()
+        return form.decision
 
 
 class RequestDisplay:
     """What is asked for, above its prompt; one line that unfolds, once it is decided."""
 
-    def __init__(self, publish: Any, request: PermissionRequest) -> None:
+    def __init__(self, publish: Any, form: PermissionForm) -> None:
+        request = form.request
         self._publish = publish
         self._id = f"claude-sync-{uuid.uuid4().hex}"
-        self._title = request.title or f"Claude wants to use {request.tool}"
+        self._title = form.title
         self._about = " ".join(summary_of(request.tool, request.raw_input, request.cwd)).strip()
-        self._preview = request.preview()
+        self._lines = form.lines
         self._shown = preview_html(request)
-        self._always = always_means(request)
+        self._words = [
+            *form.details,
+            *(f"{choice.meaning}." for choice in form.choices if choice.meaning),
+        ]
         self._show(f"<b>{escape(self._title)}</b>{self._body()}", self._title, False)
 
     def close(self, outcome: str) -> None:
@@ -131,10 +120,11 @@ class RequestDisplay:
         self._show(html, summary, True)
 
     def _body(self) -> str:
-        return f"{self._shown}<div>{escape(self._always)}</div>"
+        words = "".join(f"<div>{escape(each)}</div>" for each in self._words)
+        return self._shown + words
 
     def _show(self, html: str, title: str, update: bool) -> None:
-        text = f"{on_one_line(title)}\n{indented(self._preview)}{self._always}"
+        text = "\n".join([title, indented(self._lines) + "\n".join(self._words)])
         self._publish(
             data={"text/html": f"<div>{html}</div>", "text/plain": text},
             metadata={},
@@ -198,35 +188,3 @@ class Reader:
             if self._reading and not self._woken:
                 self._woken = True
                 _thread.interrupt_main()
-
-
-def reply_to(request: PermissionRequest, reader: Reader) -> str:
-    """``y``, ``a``, or ``n`` and a blank and the reason."""
-    while True:
-        decided = decision_in(reader.read(prompt_for(request)), request, write_out)
-        if decided is not None:
-            return decided
-
-
-def choice(question: Question, reader: Reader) -> Optional[Union[str, List[str]]]:
-    """The label that was chosen, several, or the person's own words; None: no answer."""
-    write_out(f"\n{on_one_line(question.text)}\n")
-    for number, option in enumerate(question.options, 1):
-        about = f": {on_one_line(option.description)}" if option.description else ""
-        write_out(f"  {number}. {on_one_line(option.label)}{about}\n")
-    wanted = "Numbers, with commas between" if question.multi_select else "Number"
-    known = {str(number): option.label for number, option in enumerate(question.options, 1)}
-    while True:
-        reply = reader.read(f"{wanted}, or your own words (n for no answer): ")
-        if reply.lower() in ("n", "no"):
-            return None
-        numbers = [each for each in reply.replace(",", " ").split() if each]
-        if numbers and all(each in known for each in numbers):
-            chosen = list(dict.fromkeys(known[each] for each in numbers))
-            if question.multi_select:
-                return chosen
-            if len(chosen) == 1:
-                return chosen[0]
-        elif reply and not all(each.isdigit() for each in numbers):
-            return reply
-        write_out(f"That was not understood; the numbers go from 1 to {len(known)}.\n")

@@ -16,22 +16,16 @@ can turn the direction of text or add lines. Forms belong to one thread, the too
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from ..errors import AlreadyAnswered, UsageError
 from ..messages.fields import mappings_of, optional_text_of, text_of
-from .previews import harmless, one_line
+from .preview import DIFFS, Line, harmless, preview_lines, shown
 from .questions import Question
 from .request import QUESTION_TOOL, Decision, PermissionRequest, Questions
 
-__all__ = ["Line", "PermissionForm", "QuestionField", "QuestionForm", "lines_of"]
+__all__ = ["Choice", "Line", "PermissionForm", "QuestionField", "QuestionForm", "form_of"]
 
-# The tools whose preview is a diff.
-DIFF_TOOLS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
-# Those of them that make a file where none is. (A new cell has a diff like a new file.)
-CREATING_TOOLS = ("Edit", "MultiEdit", "Write")
-# More of a title or a rule than this is no help to anybody.
-LONGEST_TITLE = 200
 MOST_RULES = 6
 # The most lines and characters of a question, and of what is told about an option. Without
 # limits a text could make a window larger than a display has room for, which ends programs.
@@ -43,22 +37,47 @@ OPTION_SIZE = (4, 300)
 # is the second of a double click on the dialog that went.
 SETTLING = 500
 
-DENIED_BY_PERSON = "The user does not want this to be done. Ask what to do instead."
-CLOSED_UNDECIDED = "The user closed the dialog without an answer. That is a no."
+# What every view says.
+REASON = "If not: why, or what to do instead (Claude reads this)"
+EVERYTHING = "Show everything"
+DENIED_BY_PERSON = (
+    "The user said no to this. Do not try to do the same in another way. Go on without it, or ask "
+    "what to do instead."
+)
+CLOSED_UNDECIDED = "The user closed the dialog without an answer, which is a no."
 
 
-class Line(NamedTuple):
-    """A line of a preview; *kind* is ``added``, ``removed``, ``hunk``, ``note`` or ``plain``."""
+class Choice(NamedTuple):
+    """
+    What a person may choose.
 
-    kind: str
-    text: str
+    Attributes:
+        name: ``allow``, ``accept_edits``, ``allow_always`` or ``deny``, a method of the form.
+        label: The words for a button.
+        meaning: What it means beyond its label; may be empty.
+        allows: Whether something runs then.
+
+    """
+
+    name: str
+    label: str
+    meaning: str = ""
+    allows: bool = True
 
 
 class Form:
-    """What the forms share: one answer, and who is told when it is no longer wanted."""
+    """
+    What the forms share: one answer, and what happens when it is no longer wanted.
+
+    Attributes:
+        request: The request.
+        decision: What the verb of the request returned; None before, and if it was not this form's.
+
+    """
 
     def __init__(self, request: PermissionRequest) -> None:
         self.request = request
+        self.decision: Optional[Decision] = None
         self._is_answered = False
 
     @property
@@ -83,7 +102,7 @@ class Form:
         if not self.is_open:
             return False
         try:
-            verb()
+            self.decision = verb()
         except AlreadyAnswered:  # by another handler, which was quicker
             self._is_answered = True
             return False
@@ -94,7 +113,7 @@ class Form:
 
 class PermissionForm(Form):
     """
-    May Claude use this tool? Allow, always allow, or deny with a reason.
+    May Claude use this tool? Allow it, more of its kind, or deny it with a reason.
 
     Attributes:
         request: The request.
@@ -103,17 +122,30 @@ class PermissionForm(Form):
         lines: What would happen, in the lines of the preview.
         is_diff: Whether the preview is a diff.
         always: What "always" would allow, in words; None where it is not to be offered.
+        choices: What the person may choose, in the order of the buttons.
 
     """
 
     def __init__(self, request: PermissionRequest) -> None:
         super().__init__(request)
-        self.is_diff = request.tool in DIFF_TOOLS
-        self.lines = lines_of(request.preview(), self.is_diff)
-        creates = request.tool in CREATING_TOOLS and is_of_new_file(self.lines)
-        self.title = title_of(request, creates)
+        self.is_diff = request.tool in DIFFS
+        self.lines = preview_lines(request.tool, request.raw_input, request.cwd)
+        creates = any(line.text.startswith("new file ") for line in self.lines[:2])
+        self.title = title_of(request, creates and self.is_diff)
         self.details = tuple(details_of(request))
         self.always = always_of(request)
+        choices = [Choice("allow", "Allow")]
+        if request.can_accept_edits:
+            meaning = "Claude then edits files without asking, until the session ends"
+            choices.append(Choice("accept_edits", "Allow all edits in this session", meaning))
+        if self.always is not None:
+            meaning = f"Always allow means: {self.always}"
+            choices.append(Choice("allow_always", "Always allow", meaning))
+        self.choices = (*choices, Choice("deny", "Deny", allows=False))
+
+    def everything(self) -> Tuple[Line, ...]:
+        """All that is known about the request, nothing of it left out."""
+        return preview_lines(self.request.tool, self.request.raw_input, full=True)
 
     def allow(self) -> bool:
         """Let it run, this once; whether this was the answer."""
@@ -122,6 +154,10 @@ class PermissionForm(Form):
     def allow_always(self) -> bool:
         """Let it run, and what :attr:`always` says, for this session."""
         return self._answer(self.request.allow_always)
+
+    def accept_edits(self) -> bool:
+        """Let it run, and all edits of this session."""
+        return self._answer(self.request.accept_edits)
 
     def deny(self, reason: str = "") -> bool:
         """Do not let it run; Claude reads the *reason*, if the person gave one."""
@@ -262,14 +298,14 @@ def form_of(subject: Any) -> Union[PermissionForm, QuestionForm]:
 # Texts.
 
 
-def title_of(request: PermissionRequest, creates: bool = False) -> str:
+def title_of(request: PermissionRequest, creates: bool) -> str:
     """What is asked, in a line; *creates*: the file is not there yet."""
     if request.title:
         return shown(request.title)
     who = "A subagent" if request.agent_id else "Claude"
     if request.tool == "Bash":
         return f"{who} wants to run a command"
-    if request.tool in DIFF_TOOLS:
+    if request.tool in DIFFS:
         return f"{who} wants to {'create' if creates else 'change'} a file"
     if request.tool == "ExitPlanMode":
         return f"{who} wants to carry out this plan"
@@ -282,10 +318,11 @@ def title_of(request: PermissionRequest, creates: bool = False) -> str:
 def details_of(request: PermissionRequest) -> Iterator[str]:
     """What else the CLI tells about it."""
     about = text_of(request.raw_input.get("description")) if request.tool == "Bash" else ""
-    for text in (request.description, request.reason):
-        # The preview of a command has its description already.
-        if text and text != about:
-            yield shown(text)
+    # The preview of a command has its description already.
+    if request.description and request.description != about:
+        yield f"Claude says: {shown(request.description)}"
+    if request.reason:
+        yield shown(request.reason)
     if request.blocked_path:
         yield shown(f"It is about {request.blocked_path}")
 
@@ -293,9 +330,7 @@ def details_of(request: PermissionRequest) -> Iterator[str]:
 def always_of(request: PermissionRequest) -> Optional[str]:
     """What ``allow_always()`` would allow, in words; None if the CLI suggests no rule."""
     rules: List[str] = []
-    for suggestion in request.suggestions:
-        if suggestion.get("type") != "addRules" or suggestion.get("behavior") != "allow":
-            continue
+    for suggestion in request.always:
         for rule in mappings_of(suggestion.get("rules")):
             name = text_of(rule.get("toolName"))
             content = optional_text_of(rule.get("ruleContent"))
@@ -306,57 +341,10 @@ def always_of(request: PermissionRequest) -> Optional[str]:
     words = [shown(rule) for rule in dict.fromkeys(rules)]
     if len(words) > MOST_RULES:
         words = [*words[:MOST_RULES], f"{len(words) - MOST_RULES} more"]
-    return f"{listing(words)}, in this session"
-
-
-def listing(words: Sequence[str]) -> str:
-    """``a, b and c``."""
     *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def lines_of(preview: str, is_diff: bool) -> Tuple[Line, ...]:
-    """The lines of a preview with the kind of each."""
-    lines = preview.split("\n")
-    if not is_diff:
-        return tuple(Line("note" if is_note(line) else "plain", line) for line in lines)
-    found: List[Line] = []
-    inside = False  # a hunk
-    for number, line in enumerate(lines):
-        if inside and is_head(lines[number : number + 3]):
-            inside = False
-        if line.startswith("@@"):
-            inside = True
-            found.append(Line("hunk", line))
-        elif inside and line[:1] in ("+", "-"):
-            found.append(Line("added" if line[0] == "+" else "removed", line))
-        else:
-            found.append(Line("note" if is_note(line) else "plain", line))
-    return tuple(found)
-
-
-def is_of_new_file(lines: Sequence[Line]) -> bool:
-    """Whether a diff begins with no file at all. The title says what the preview shows."""
-    head = [line.text for line in lines if line.kind != "note"][:2]
-    # The device of that name is no new file, when something is written to it.
-    return head[:1] == ["--- /dev/null"] and "+++ /dev/null" not in head
-
-
-def is_note(line: str) -> bool:
-    """Whether a line is about the preview: a remark, or how much is left out."""
-    return line.startswith(("# ", "... ", "\\ "))
-
-
-def is_head(lines: Sequence[str]) -> bool:
-    """Whether these begin the diff of another file: lines that change may look like its first."""
-    marks = ("--- ", "+++ ", "@@")
-    return len(lines) == len(marks) and all(map(str.startswith, lines, marks))
-
-
-def shown(text: str) -> str:
-    """*text* on one line, harmless and not too long."""
-    line = harmless(one_line(text))
-    return line if len(line) <= LONGEST_TITLE else line[:LONGEST_TITLE] + "..."
+    return (
+        f"{', '.join(first)} and {last}, in this session" if first else f"{last}, in this session"
+    )
 
 
 def beginning(text: str, lines: int, characters: int) -> str:

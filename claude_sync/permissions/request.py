@@ -38,6 +38,7 @@ OLDER_REPLY = "callback.response"
 
 DENIED_BY_PROGRAM = "Permission denied by the program that runs this session. Do not try it again."
 DECLINED = "The user declined to answer. Go on with your best judgement."
+NOBODY_THERE = "Nobody is there to answer questions. Go on with your best judgement, and say so."
 
 
 class Later:
@@ -207,11 +208,15 @@ class PermissionRequest(Displayed):
         """
         self._slot.on_cancel(function, self)
 
-    def preview(self) -> str:
-        """What would happen: a diff, a command line, or the input in readable form."""
-        from .previews import preview
+    def preview(self, full: bool = False) -> str:
+        """
+        What would happen: a diff, a command line, or the input in readable form.
 
-        return preview(self.tool, self.raw_input, self.cwd)
+        It is short: what is left out of its middle is counted. ``full=True`` gives every field.
+        """
+        from .preview import preview
+
+        return preview(self.tool, self.raw_input, self.cwd, full)
 
     # Verbs.
 
@@ -277,11 +282,12 @@ class PermissionRequest(Displayed):
             )
         return self.allow(permissions=[for_this_session(modes[0])])
 
-    def deny(self, message: str = DENIED_BY_PROGRAM, interrupt: bool = False) -> Decision:
+    def deny(self, message: str = "", interrupt: bool = False) -> Decision:
         """Do not let it run; Claude reads *message*. With ``interrupt=True`` the turn ends."""
         if not isinstance(message, str):
             raise refuse("message", message, "a str, which Claude reads")
-        text = message if message.strip() else DENIED_BY_PROGRAM
+        usual = NOBODY_THERE if self.tool == QUESTION_TOOL else DENIED_BY_PROGRAM
+        text = message if message.strip() else usual
         reply = deny_reply(self._message, text, bool(interrupt))
         unsaid = bool(interrupt) and reply["type"] == OLDER_REPLY
         return self._decide(Decision("deny", self, reply, unsaid))

@@ -1,26 +1,31 @@
 """
 Ask the person at the terminal.
 
-What Claude wants to do is shown before the question, and none of it reaches the
-terminal raw: a command could hold escape sequences that draw a harmless one over
-itself.
+What Claude wants to do is shown before the question, and none of it reaches the terminal raw: a
+command could hold escape sequences that draw a harmless one over itself. The forms have the words;
+:func:`ask_permission` and :func:`ask_questions` need only a way to read a line and a way to write,
+so that other places that take lines can use them.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Union
+from typing import Callable, Iterable, Optional
 
 from ..log import logger
-from ..support.text import visible
+from . import forms
+from .forms import Line, PermissionForm, QuestionField, QuestionForm, form_of
+from .preview import shown
+from .request import Decision, PermissionRequest
 
-if TYPE_CHECKING:
-    from .request import Decision, PermissionRequest
+__all__ = ["CannotAsk", "ask_on_terminal", "ask_permission", "ask_questions", "choose"]
 
-__all__ = ["ask_on_terminal"]
+Read = Callable[[str], str]
+Say = Callable[[str], object]
 
 # Held from the preview to the reply: one question at a time is on the terminal.
 ONE_QUESTION = threading.Lock()
@@ -29,24 +34,15 @@ NOBODY = (
     "Nobody could be asked whether this is allowed: {}. So the answer is no. Go on without it, "
     "and say at the end what you would have done."
 )
-REFUSED = (
-    "The user said no to this. Do not try to do the same in another way; go on without it, or "
-    "ask what to do instead."
-)
-NO_RULE = "The CLI suggests no rule for this, so there is no always; y allows it once.\n"
-HELP = "  y                allow it this once\n"
-HELP_ALWAYS = "  a                allow it, and do not ask about the like again in this session\n"
-HELP_REST = (
-    "  n                refuse it\n"
-    "  n some reason    refuse it, and tell Claude why\n"
-    "  ?                show this, and what is known about the request\n"
-)
-# What is longer fills the screen, and hides what was said before.
-LONGEST_LINE = 1000
-MOST_RULES = 20
-# Their previews are diffs.
-CHANGES = ("Edit", "MultiEdit", "Write", "NotebookEdit")
+# What is typed for a choice, and its words in the prompt.
+REPLIES = {
+    "allow": ("y", "yes"),
+    "accept_edits": ("e", "edits"),
+    "allow_always": ("a", "always"),
+    "deny": ("n", "no"),
+}
 REFUSAL = re.compile(r"(?:no|n)(?:[\s,:;.]+(.*))?", re.IGNORECASE | re.DOTALL)
+COLOURS = {"added": "32", "removed": "31", "hunk": "2", "note": "2"}
 
 
 class CannotAsk(Exception):
@@ -73,7 +69,7 @@ class Unasked:
                 "Claude asked to use %s and was denied, because there was no terminal to ask "
                 "on. Run the program in a terminal, or decide without one: "
                 "permissions=policies.allow_tools(...)",
-                on_one_line(request.tool),
+                shown(request.tool),
             )
 
 
@@ -84,169 +80,117 @@ def ask_on_terminal(request: PermissionRequest) -> Optional[Decision]:
     """
     Show what is wanted and let the person at the terminal decide.
 
-    The replies are ``y``, ``n``, ``a`` for always where the CLI suggests a rule for it,
-    ``n`` with a reason that Claude is told, and ``?``. Works on any thread; several
-    requests are asked one after another. Without a terminal, at the end of input and at
-    Ctrl-C the answer is no; that there is no terminal is logged as a warning, once.
-    None is returned where the request was withdrawn meanwhile, and for a question
-    of Claude's (``AskUserQuestion``) that cannot be asked here.
+    The replies are ``y``, ``n``, ``n`` with a reason that Claude reads, ``a`` for always and ``e``
+    for all edits of this session, where the CLI offers them, and ``?``, which shows everything.
+    Works on any thread; several requests are asked one after another. Without a terminal, at the
+    end of input and at Ctrl-C the answer is no; that there is no terminal is logged as a warning,
+    once. None is returned where the request was withdrawn meanwhile, and for a question of
+    Claude's (``AskUserQuestion``) that cannot be asked here.
     """
-    if request.tool == "AskUserQuestion":
-        return ask_questions(request)
     try:
-        with ONE_QUESTION:
-            reply = reply_to(request)
+        return ask(request)
     except CannotAsk as problem:
+        if request.tool == "AskUserQuestion":
+            return None
         if isinstance(problem, NoTerminal):
             UNASKED.tell(request)
         return request.deny(NOBODY.format(problem))
-    # The verbs are called without the lock: what they do is not ours.
-    if reply is None:
-        return None
-    if reply == "y":
-        return request.allow()
-    if reply == "a":
-        return request.allow_always()
-    return request.deny(reply[2:] or REFUSED)
 
 
-def reply_to(request: PermissionRequest) -> Optional[str]:
-    """``y``, ``a``, or ``n`` and a blank and the reason; None where it was withdrawn."""
-    check_terminal()
-    if request.cancelled.is_set():
-        return None
-    say("\n" + on_one_line(request.title or f"Claude wants to use {request.tool}") + "\n")
-    say(indented(request.preview(), request.tool in CHANGES))
-    say(always_means(request))
-    forget_typed()
-    while True:
-        reply = read(prompt_for(request))
-        if request.cancelled.is_set():
-            say("The request was withdrawn meanwhile; nothing was decided.\n")
-            return None
-        decided = decision_in(reply, request, say)
-        if decided is not None:
-            return decided
-
-
-def prompt_for(request: PermissionRequest) -> str:
-    """What is asked; always is offered only where a rule would follow from it."""
-    always = "[a]lways / " if always_means(request) else ""
-    return f"Allow it? [y]es / [n]o / {always}n with a reason / ? "
-
-
-def decision_in(
-    reply: str, request: PermissionRequest, say: Callable[[str], object]
-) -> Optional[str]:
-    """``y``, ``a``, or ``n`` and a blank and the reason; None, with what helps, if none."""
-    refusal = REFUSAL.fullmatch(reply)
-    if refusal:
-        return "n " + (refusal.group(1) or "").strip()
-    if reply.lower() in ("y", "yes"):
-        return "y"
-    has_rule = bool(always_means(request))
-    if reply.lower() in ("a", "always"):
-        if has_rule:
-            return "a"
-        say(NO_RULE)
-    elif reply == "?":
-        say(HELP + (HELP_ALWAYS if has_rule else "") + HELP_REST)
-        for name, text in (("Reason", request.reason), ("About", request.description)):
-            if text:
-                say(f"{name}:\n{indented(str(text))}")
-    else:
-        say("That was not understood; ? shows the replies.\n")
-    return None
-
-
-def always_means(request: PermissionRequest) -> str:
-    """A line that tells what the reply ``a`` would allow from now on; empty: nothing would."""
-    rules: List[str] = []
-    for suggestion in request.suggestions:
-        if suggestion.get("type") != "addRules" or suggestion.get("behavior") != "allow":
-            continue
-        given = suggestion.get("rules")
-        for rule in given if isinstance(given, list) else []:
-            if isinstance(rule, dict):
-                content = rule.get("ruleContent")
-                tool = str(rule.get("toolName"))
-                rules.append(on_one_line(f"{tool}({content})" if content else tool))
-    if not rules:
-        return ""
-    more = f" and {len(rules) - MOST_RULES} more" if len(rules) > MOST_RULES else ""
-    return f"Always would mean: {', '.join(rules[:MOST_RULES])}{more}\n"
-
-
-def ask_questions(request: PermissionRequest) -> Optional[Decision]:
-    """Let the person choose among the options of Claude's questions; None if nobody can."""
-    try:
-        return put_questions(request)
-    except CannotAsk:
-        return None
-
-
-def put_questions(request: PermissionRequest) -> Optional[Decision]:
-    """Let the person choose among the options of Claude's questions."""
-    questions = well_formed(request.raw_input)
-    if questions is None:
-        return None
-    answers: Dict[str, Union[str, List[str]]] = {}
+def ask(request: PermissionRequest) -> Optional[Decision]:
+    """The same, with :class:`CannotAsk` where nobody can be asked."""
+    form = form_of(request)
+    if isinstance(form, PermissionForm) and request.tool == "AskUserQuestion":
+        return None  # of a form that cannot be asked
     with ONE_QUESTION:
         check_terminal()
-        for question in questions:
-            chosen = None if request.cancelled.is_set() else choice(question)
-            if request.cancelled.is_set():
-                say("The question was withdrawn meanwhile.\n")
-                return None
-            if chosen is None:
-                break
-            answers[question["question"]] = chosen
-    if len(answers) < len(questions):
-        return request.deny("The user does not want to answer this. Decide yourself, and go on.")
-    return request.answer(answers)
-
-
-def well_formed(given: Any) -> Optional[List[Dict[str, Any]]]:
-    """The questions of an input, or None where they are not such as can be asked."""
-    questions = given.get("questions") if isinstance(given, dict) else None
-    if not isinstance(questions, list) or not questions:
-        return None
-    for question in questions:
-        if not isinstance(question, dict) or not isinstance(question.get("question"), str):
+        if request.cancelled.is_set():
             return None
-        options = question.get("options")
-        if not isinstance(options, list) or not options:
-            return None
-        for option in options:
-            if not isinstance(option, dict) or not isinstance(option.get("label"), str):
-                return None
-    return questions
-
-
-def choice(question: Dict[str, Any]) -> Optional[Union[str, List[str]]]:
-    """The label that was chosen, or several; None: the person does not want to choose."""
-    labels = [option["label"] for option in question["options"]]
-    several = bool(question.get("multiSelect"))
-    say("\n" + on_one_line(question["question"]) + "\n")
-    for number, option in enumerate(question["options"], 1):
-        about = option.get("description")
-        say(
-            f"  {number}. {on_one_line(option['label'])}"
-            + (f": {on_one_line(str(about))}" if about else "")
+        verb = (
+            ask_questions(form, read, say)
+            if isinstance(form, QuestionForm)
+            else ask_permission(form, read, say)
         )
-        say("\n")
-    wanted = "Numbers, with commas between" if several else "Number"
+    # The verb is called without the lock: what it does is not ours.
+    if verb is not None:
+        verb()
+    return form.decision
+
+
+def ask_permission(form: PermissionForm, read: Read, say: Say) -> Optional[Callable[[], bool]]:
+    """Show what a form asks; the method of it that the person chose, None if it was withdrawn."""
+    say(f"\n{form.title}\n")
+    for detail in form.details:
+        say(f"{detail}\n")
+    say(indented(form.lines))
+    for choice in form.choices:
+        say(f"{choice.meaning}.\n" if choice.meaning else "")
+    return choose(form, read, say)
+
+
+def choose(form: PermissionForm, read: Read, say: Say) -> Optional[Callable[[], bool]]:
+    """The same for what is on the screen already."""
+    forget_typed()
+    offered = {choice.name: choice for choice in form.choices}
+    words = " / ".join(f"[{word[0]}]{word[1:]}" for word in (REPLIES[name][1] for name in offered))
+    while True:
+        reply = read(f"Allow it? {words} / n with a reason / ? ")
+        if form.request.cancelled.is_set():
+            say("The request was withdrawn meanwhile; nothing was decided.\n")
+            return None
+        refusal = REFUSAL.fullmatch(reply)
+        if refusal:
+            reason = (refusal.group(1) or "").strip()
+            return lambda: form.deny(reason)
+        name = next((name for name, known in REPLIES.items() if reply.lower() in known), "")
+        if name in offered:
+            verb: Callable[[], bool] = getattr(form, name)
+            return verb
+        if reply == "?":
+            for choice in form.choices:
+                say(f"  {REPLIES[choice.name][0]}              {choice.label}\n")
+            say(f"  n and a reason {forms.REASON}\n")
+            say(indented(form.everything()))
+        elif name:
+            say("The CLI does not offer this here; y allows it once.\n")
+        else:
+            say("That was not understood; ? shows the replies.\n")
+
+
+def ask_questions(form: QuestionForm, read: Read, say: Say) -> Optional[Callable[[], bool]]:
+    """The same for questions; the form has the answers then."""
+    for field in form.fields:
+        answered = ask_question(field, form, read, say)
+        if form.request.cancelled.is_set():
+            say("The question was withdrawn meanwhile.\n")
+            return None
+        if not answered:
+            return form.decline
+    return form.answer
+
+
+def ask_question(field: QuestionField, form: QuestionForm, read: Read, say: Say) -> bool:
+    """Ask one question; whether it was answered."""
+    say(f"\n{shown(field.question.text)}\n")
+    for number, (label, about) in enumerate(field.options, 1):
+        say(f"  {number}. {label}{': ' + shown(about) if about else ''}\n")
+    wanted = "Numbers, with commas between" if field.is_multiple else "Number"
     forget_typed()
     while True:
-        reply = read(f"{wanted} (n for no answer): ")
-        if reply.lower() in ("n", "no"):
-            return None
-        numbers = [each for each in re.split(r"[\s,]+", reply) if each]
-        known = {str(number): label for number, label in enumerate(labels, 1)}
-        if numbers and all(each in known for each in numbers) and (several or len(numbers) == 1):
-            chosen = list(dict.fromkeys(known[each] for each in numbers))
-            return chosen if several else chosen[0]
-        say(f"That was not understood; the numbers go from 1 to {len(labels)}.\n")
+        reply = read(f"{wanted}, or your own words (n for no answer): ")
+        if form.request.cancelled.is_set() or reply.lower() in ("n", "no"):
+            return False
+        numbers = [int(each) for each in re.split(r"[\s,]+", reply) if re.fullmatch("[0-9]+", each)]
+        is_choice = bool(re.fullmatch(r"[0-9\s,]+", reply))
+        if is_choice and numbers and max(numbers) <= len(field.options) and min(numbers) > 0:
+            if field.is_multiple or len(numbers) == 1:
+                for number in numbers:
+                    field.choose(number - 1)
+                return True
+        elif reply and not is_choice:
+            field.write(reply)
+            return True
+        say(f"That was not understood; the numbers go from 1 to {len(field.options)}.\n")
 
 
 def forget_typed() -> None:
@@ -295,25 +239,18 @@ def say(text: str) -> None:
         raise NoTerminal("the terminal could not be written to") from None
 
 
-def on_one_line(text: str) -> str:
-    """A text of others that can neither begin a line of its own nor push itself to one."""
-    spelled = visible(text.strip()).replace("\n", "\\n").replace("\t", "\\t")
-    short = re.sub(r"\s{2,}", " ", spelled)
-    return short if len(short) <= LONGEST_LINE else short[:LONGEST_LINE] + " ..."
+def indented(lines: Iterable[Line]) -> str:
+    """Lines of others, marked as such one by one, so that they cannot look like ours."""
+    return "".join(f"  | {coloured(line)}\n" for line in lines)
 
 
-def indented(text: str, is_diff: bool = False) -> str:
-    """A text of others, marked as such line by line, so that it cannot look like ours."""
-    lines = visible(text).split("\n")
-    if is_diff:
-        lines = coloured(lines)
-    return "".join(f"  | {line}\n" for line in lines)
-
-
-def coloured(lines: List[str]) -> List[str]:
-    """The lines of a diff, in colours where the terminal has them."""
-    from ..commands.painting import palette
-
-    styles = palette()
-    kinds = {"+": "added", "-": "removed", "@": "faint"}
-    return [styles.paint(kinds.get(line[:1], ""), line) for line in lines]
+def coloured(line: Line) -> str:
+    """A line in the colour of its kind, where the terminal has colours."""
+    colour = COLOURS.get(line.kind)
+    try:
+        plain = colour is None or os.name == "nt" or not sys.stdout.isatty()
+    except (AttributeError, OSError, ValueError):  # no terminal, or closed
+        plain = True
+    if plain or "NO_COLOR" in os.environ or os.environ.get("TERM", "dumb") == "dumb":
+        return line.text
+    return f"\x1b[{colour}m{line.text}\x1b[0m"

@@ -211,20 +211,19 @@ def request_html(request: PermissionRequest) -> str:
 
 def preview_html(request: PermissionRequest) -> str:
     """The preview of a request; the lines of a diff are coloured."""
-    from ..permissions.forms import lines_of
-    from ..permissions.previews import DIFFS
+    from ..permissions.preview import DIFFS, preview_lines
 
-    preview = request.preview()
+    lines = preview_lines(request.tool, request.raw_input, request.cwd)
     if request.tool not in DIFFS:
-        return f"<pre>{escape(preview)}</pre>"
-    lines = lines_of(preview, True)
+        text = "\n".join(line.text for line in lines)
+        return f"<pre>{escape(text)}</pre>"
     kinds = ("hunk" if line.kind == "note" else line.kind for line in lines)
     return diff_html((line.text for line in lines), kinds)
 
 
 def request_markdown(request: PermissionRequest) -> str:
     """As above, in Markdown."""
-    from ..permissions.previews import DIFFS
+    from ..permissions.preview import DIFFS
 
     title = request.title or f"Claude wants to use {request.tool}"
     language = "diff" if request.tool in DIFFS else ""

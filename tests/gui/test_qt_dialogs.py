@@ -111,6 +111,23 @@ def test_allow(asking, shown):
     assert (reply["behavior"], reply["updatedInput"]) == ("allow", COMMAND)
 
 
+def test_all_edits_are_one_choice(asking, shown):
+    """Where the CLI offers the mode; elsewhere the button is hidden."""
+    mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    request = asking.ask_permission("Bash", COMMAND, permission_suggestions=[mode])
+    dialog = shown()
+    assert dialog.always_button.isHidden()
+    click(dialog.edits_button)
+    assert asking.expect_reply(request)["updatedPermissions"] == [mode]
+    request = asking.ask_permission("Bash", {"command": "x" * 5000})
+    dialog = shown()
+    assert dialog.edits_button.isHidden()
+    click(dialog.everything_button)
+    assert "x" * 5000 in dialog.preview.toPlainText()
+    click(dialog.deny_button)
+    assert asking.expect_reply(request)["behavior"] == "deny"
+
+
 def test_always_says_what_it_allows(asking, shown):
     """It is offered with the rule in words, which holds for this session."""
     request = asking.ask_permission("Bash", COMMAND, permission_suggestions=[RULE])

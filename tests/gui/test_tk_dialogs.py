@@ -146,6 +146,24 @@ def test_nothing_hides_at_the_end_of_a_line(asking):
     asking.end()
 
 
+def test_all_edits_are_one_choice_and_everything_can_be_seen(asking):
+    """Where the CLI offers the mode; elsewhere there is no such button."""
+    mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    request = asking.ask(permission_suggestions=[mode])
+    dialog = asking.shown()
+    assert dialog.always is None
+    click(dialog.edits)
+    assert asking.reply_to(request)["updatedPermissions"] == [mode]
+    request = asking.ask("Bash", {"command": "x" * 5000})
+    dialog = asking.shown(2)
+    assert dialog.edits is None
+    click(dialog.everything)
+    assert "x" * 5000 in dialog.preview.get("1.0", "end")
+    click(dialog.deny)
+    asking.reply_to(request)
+    asking.end()
+
+
 def test_always_is_a_button_with_an_explanation(asking, tkinter):
     """Which says what would be allowed."""
     request = asking.ask(permission_suggestions=[RULE])

@@ -146,7 +146,7 @@ def asked():
 
 
 @pytest.mark.parametrize(
-    ("label", "behavior"), [("Allow", "allow"), ("Always", "allow"), ("Deny", "deny")]
+    ("label", "behavior"), [("Allow", "allow"), ("Always allow", "allow"), ("Deny", "deny")]
 )
 def test_a_click_decides(widgets, asked, label, behavior):
     """Below the turn that is shown; afterwards the buttons are gone."""
@@ -161,13 +161,13 @@ def test_a_click_decides(widgets, asked, label, behavior):
     reply = cli.expect_reply(request)
     assert reply["behavior"] == behavior
     session_rule = {**RULE, "destination": "session"}
-    assert reply.get("updatedPermissions") == ([session_rule] if label == "Always" else None)
+    assert reply.get("updatedPermissions") == ([session_rule] if label == "Always allow" else None)
     assert place.children == ()
     assert waiting() == ()
     button.click()  # twice is harmless
 
 
-@pytest.mark.parametrize("label", ["Allow", "Always"])
+@pytest.mark.parametrize("label", ["Allow", "Always allow"])
 def test_a_click_that_was_meant_for_another_allows_nothing(widgets, asked, label, monkeypatch):
     """The one below moves up when the first is answered; a second click there does not count."""
     cli, _, turn = asked
@@ -203,8 +203,8 @@ def test_always_is_offered_with_its_rule_and_not_without_one(
     request = cli.ask_permission("Bash", {"command": "ls"}, permission_suggestions=suggestions)
     allow = widgets.wait_for("Allow")
     shown = list(widgets.boxes[0].all())
-    assert ("Always" in [getattr(w, "description", None) for w in shown]) is is_offered
-    words = "Always: Bash(&lt;b&gt;:*), in this session"
+    assert ("Always allow" in [getattr(w, "description", None) for w in shown]) is is_offered
+    words = "Always allow means: Bash(&lt;b&gt;:*), in this session"
     assert any(words in w.value for w in shown if isinstance(w.value, str)) is is_offered
     allow.click()
     assert "updatedPermissions" not in cli.expect_reply(request)

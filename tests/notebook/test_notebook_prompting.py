@@ -83,7 +83,7 @@ def prompter(displays):
     [
         (["y"], ("allow",), "allowed: Bash ls"),
         ([" YES "], ("allow",), "allowed: Bash ls"),
-        (["a"], ("always",), "allowed, and the like of it: Bash ls"),
+        (["a"], ("always",), "allowed: Bash ls"),
         (["n use git mv"], ("deny", "use git mv"), "refused: Bash ls"),
         (["", "perhaps", "y"], ("allow",), "allowed: Bash ls"),
     ],
@@ -91,7 +91,7 @@ def prompter(displays):
 def test_a_reply_decides(typed, prompter, displays, replies, decision, outcome):
     """What was not understood is asked again; the display tells what was decided."""
     typed(*replies)
-    request = Request("Bash", {"command": "ls"}, preview="$ ls", suggestions=(RULE,))
+    request = Request("Bash", {"command": "ls"}, suggestions=(RULE,))
     assert prompter.on_permission(request) == decision
     assert len(displays.last) == 1
     assert outcome in displays.last[0]["text/html"]
@@ -99,17 +99,15 @@ def test_a_reply_decides(typed, prompter, displays, replies, decision, outcome):
 
 
 def test_always_is_offered_only_with_a_rule(typed, prompter):
-    """As the terminal does; a change of the mode is none."""
+    """As the terminal does."""
     screen = typed("a", "?", "n")
-    request = Request(suggestions=({"type": "setMode", "mode": "acceptEdits"},))
-    assert prompter.on_permission(request)[0] == "deny"
+    assert prompter.on_permission(Request())[0] == "deny"
     shown = screen.getvalue()
     assert shown.count("Allow it? [y]es / [n]o / n with a reason / ? \n") == 3
-    assert "suggests no rule" in shown
-    assert "the like again" not in shown
+    assert "does not offer this" in shown
     screen = typed("n")
     prompter.on_permission(Request(suggestions=(RULE,)))
-    assert "Allow it? [y]es / [n]o / [a]lways / n with a reason / ? " in screen.getvalue()
+    assert "Allow it? [y]es / [a]lways / [n]o / n with a reason / ? " in screen.getvalue()
 
 
 def test_a_plain_no_tells_claude_what_to_do(typed, prompter):
@@ -122,16 +120,16 @@ def test_a_plain_no_tells_claude_what_to_do(typed, prompter):
 
 def test_what_is_asked_is_shown_escaped_above_the_prompt(typed, prompter, displays):
     """Whatever the tool would do."""
-    hostile = "$ echo '<script>alert(1)</script>'"
+    hostile = {"command": "echo '<script>alert(1)</script>'"}
     at_the_prompt = []
     screen = typed(lambda: at_the_prompt.append(displays.calls[-1]) or "n")
     rules = [{"toolName": "Bash", "ruleContent": "<b>"}]
     suggestions = ({"type": "addRules", "behavior": "allow", "rules": rules},)
-    request = Request(preview=hostile, title="<i>Run</i> it?", suggestions=suggestions)
+    request = Request(given=hostile, title="<i>Run</i> it?", suggestions=suggestions)
     prompter.on_permission(request)
     ((_, shown),) = at_the_prompt
     assert "&lt;i&gt;Run&lt;/i&gt; it?" in shown["text/html"]
-    assert "Always would mean: Bash(&lt;b&gt;)" in shown["text/html"]
+    assert "Always allow means: Bash(&lt;b&gt;)" in shown["text/html"]
     for _, data in displays.calls:
         assert "&lt;script&gt;" in data["text/html"]
         assert "<script" not in data["text/html"]
@@ -153,15 +151,14 @@ def test_what_was_said_before_is_shown_first(typed, displays):
     assert order.count("before") == 2
 
 
-def test_help_tells_what_is_known(typed, prompter):
-    """And asks again."""
+def test_help_shows_everything(typed, prompter, displays):
+    """And asks again; what the CLI tells about it stands above the prompt."""
     screen = typed("?", "y")
-    prompter.on_permission(Request(reason="outside of the folder", description="Lists files"))
-    shown = screen.getvalue()
-    assert "refuse it, and tell Claude why" in shown
-    assert "Reason:\n  | outside of the folder" in shown
-    assert "About:\n  | Lists files" in shown
-    assert shown.count("Allow it?") == 2
+    given = {"command": "x" * 3000}
+    prompter.on_permission(Request(given=given, reason="outside of the folder"))
+    assert "outside of the folder" in displays.calls[0][1]["text/plain"]
+    assert "x" * 3000 in screen.getvalue()
+    assert screen.getvalue().count("Allow it?") == 2
 
 
 @pytest.mark.parametrize("problem", [EOFError, NotImplementedError, RuntimeError, OSError])
@@ -264,7 +261,7 @@ COLOUR = {
         (False, ["2"], "Blue"),
         (False, ["1,2", "3", "", "1"], "Red"),
         (False, ["green, like grass"], "green, like grass"),
-        (True, ["2, 1"], ["Blue", "Red"]),
+        (True, ["2, 1"], ["Red", "Blue"]),
         (True, ["1"], ["Red"]),
     ],
 )

@@ -6,7 +6,7 @@ import unicodedata
 
 from hypothesis import strategies as st
 
-from claude_sync.permissions.previews import MAX_CHARACTERS, MAX_LINES
+from claude_sync.permissions.preview import MAX_CHARACTERS, MAX_LINES
 
 KEYS = [
     *("file_path", "old_string", "new_string", "replace_all", "edits", "content", "notebook_path"),

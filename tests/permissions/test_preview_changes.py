@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from preview_inputs import INPUTS, JSON, TEXTS, check_bounds, with_ten_lines
 
-from claude_sync.permissions.previews import MAX_LINES, preview
+from claude_sync.permissions.preview import MAX_LINES, preview
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_an_edit_of_no_file_is_told(folder):
     """Without an old text it makes the file."""
     assert edit(folder, "a", "b", "new.txt").startswith("# There is no such file.\n--- a/new.txt")
     made = edit(folder, "", "b\n", "new.txt")
-    assert made == "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+b"
+    assert made == "new file new.txt\n+b"
 
 
 def test_an_edit_without_an_old_text_needs_an_empty_file(folder):
@@ -200,7 +200,7 @@ def test_a_file_that_may_not_be_read_is_told(folder, monkeypatch):
     def refuse(path, flags):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("claude_sync.permissions.preview_diffs.os.open", refuse)
+    monkeypatch.setattr("claude_sync.permissions.preview.os.open", refuse)
     assert "Permission denied" in write(folder, "x")
 
 
@@ -227,7 +227,7 @@ def test_a_huge_change_is_cut(folder):
     (folder / "long.txt").write_bytes("".join(f"{n}\n" for n in range(50_000)).encode())
     text = write(folder, "".join(f"new {n}\n" for n in range(100_000)), "long.txt")
     check_bounds(text)
-    assert text.endswith("... 149,604 more lines")
+    assert "\n... 149,604 more lines ...\n" in text
     assert len(text.split("\n")) == MAX_LINES
     one = write(folder, "".join(f"{n}\n" for n in range(49_999)), "long.txt")
     assert one.endswith("\n 49998\n-49999")
@@ -250,9 +250,7 @@ def test_replacements_do_not_fill_the_memory(folder):
 def test_a_new_file_is_shown_as_added(folder):
     """All of it."""
     assert write(folder, "one\ntwo\n", "new.txt").split("\n") == [
-        "--- /dev/null",
-        "+++ b/new.txt",
-        "@@ -0,0 +1,2 @@",
+        "new file new.txt",
         "+one",
         "+two",
     ]
@@ -319,9 +317,8 @@ def test_a_cell_is_inserted(notebook):
 
 def test_a_cell_is_deleted(notebook):
     """What goes is shown."""
-    assert edit_cell(notebook, cell_id="first", edit_mode="delete").endswith(
-        "+++ /dev/null\n@@ -1,2 +0,0 @@\n-a = 1\n-b = 2"
-    )
+    deleted = edit_cell(notebook, cell_id="first", edit_mode="delete")
+    assert deleted == "# Delete: book.ipynb (cell first)\n@@ -1,2 +0,0 @@\n-a = 1\n-b = 2"
     assert "# Delete: book.ipynb (cell x)" in edit_cell(notebook, cell_id="x", edit_mode="delete")
 
 
@@ -384,3 +381,54 @@ def test_a_diff_can_be_applied(folder, before, after):
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert path.read_bytes() == new.encode()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+def test_a_link_is_told(tmp_path):
+    """What is written is another file than the one that is named."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    with_ten_lines(folder)
+    target = tmp_path / "project.rc"
+    target.write_text("old\n")
+    (folder / "notes.txt").symlink_to(target)
+    (folder / "elsewhere").symlink_to(tmp_path)
+    (folder / "itself").symlink_to(folder)
+    real = os.path.realpath(target)
+    assert write(folder, "new\n", "notes.txt").startswith(
+        f"# notes.txt is a link to {real}\n--- a/notes.txt\n"
+    )
+    first = write(folder, "new\n", f"elsewhere/{target.name}").split("\n")[0]
+    assert first == f"# elsewhere/{target.name} leads through a link to {real}"
+    assert write(folder / "itself", "new\n").startswith("--- a/file.txt\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/cwd"), reason="needs Linux")
+@pytest.mark.parametrize(
+    "path", ["/proc/self/environ", "/proc/self/cwd/file.txt", "/sys/kernel/notes"]
+)
+def test_what_the_system_makes_is_not_read(folder, monkeypatch, path):
+    """Reading it may do something, and which file it is depends on who reads."""
+    monkeypatch.chdir(folder)
+    text = preview("Write", {"file_path": path, "content": "x"}, str(folder))
+    assert text.startswith("# What is there now cannot be read here: it is no file on a disk.")
+
+
+def test_edits_of_edits_stay_small(folder):
+    """Each may replace what the one before has made."""
+    marks = [f"<{number:03}>" for number in range(100)]
+    edits = [{"old_string": "", "new_string": "".join(marks) * 1000}]
+    edits += [{"old_string": mark, "new_string": "y" * 8000, "replace_all": True} for mark in marks]
+    text = preview("MultiEdit", {"file_path": "new", "edits": edits}, str(folder))
+    assert "too much to show" in text
+
+
+def test_very_many_lines_are_not_compared(folder):
+    """A new file of them is cut, and a long one is not taken apart."""
+    text = preview("Write", {"file_path": "new", "content": "\n" * 10_000_000}, str(folder))
+    assert text.startswith("new file new\n+\n")
+    assert "\n... 9,999,602 more lines ...\n" in text
+    (folder / "long.txt").write_text("x\n" * 40_000)
+    text = write(folder, "x\n" * 40_000 + "y\nz\n", "long.txt")
+    assert text.endswith("@@ -39998,3 +39998,5 @@\n x\n x\n x\n+y\n+z")
+    assert "# Too long to be compared." in write(folder, "y\n" * 90_000, "long.txt")

@@ -1,30 +1,13 @@
 """What dialogs show and answer, without a display: texts, choices, and one answer only."""
 
-import json
-
 import pytest
+from made_requests import answers_to, made_request
 
-from claude_sync import PermissionRequest, Questions, UsageError
+from claude_sync import Questions, UsageError
 from claude_sync.permissions import forms
-from claude_sync.permissions.forms import PermissionForm, QuestionForm, form_of, lines_of
-from claude_sync.runtime.open_requests import OpenRequest
+from claude_sync.permissions.forms import PermissionForm, QuestionForm, form_of
 
 RIGHT_TO_LEFT = "\u202e"
-
-DIFF = """\
-# notes.txt is a link to /somewhere/else
---- a/notes.txt
-+++ b/notes.txt
-@@ -1,3 +1,3 @@
- same
---- old rule
-+++ new rule
-\\ No newline at end of file
---- a/notes.txt
-+++ b/notes.txt
-@@
--gone
-... 7 more lines"""
 
 COLOURS = {
     "question": "Which colour?",
@@ -46,21 +29,7 @@ RULE = {
 }
 
 
-class Connection:
-    """Takes the place of a connection: keeps what is answered, tells what is withdrawn."""
-
-    def __init__(self, folder):
-        self.answers = []
-        self.launch = type("Launch", (), {"cwd": str(folder)})
-        self.serving = self
-
-    def answer_request(self, request, data):
-        """Keep what the CLI would read."""
-        self.answers.append(json.loads(data)["response"]["response"])
-
-    def call_cancelled(self, function, arguments):
-        """As the library would, elsewhere."""
-        function(*arguments)
+MODE = {"type": "setMode", "mode": "acceptEdits", "destination": "localSettings"}
 
 
 @pytest.fixture
@@ -68,19 +37,9 @@ def asked(tmp_path):
     """Make requests as the CLI makes them."""
 
     def ask(tool="Bash", input=None, **fields):
-        body = {"subtype": "can_use_tool", "tool_name": tool, "input": input or {}, **fields}
-        message = {"type": "control_request", "request_id": "r", "request": body}
-        connection = Connection(tmp_path)
-        return PermissionRequest(
-            message, OpenRequest(connection, message, "r", "can_use_tool", body)
-        )
+        return made_request(tool, input or {}, tmp_path, **fields)
 
     return ask
-
-
-def answers_to(request):
-    """What was answered so far."""
-    return request._slot.connection.answers
 
 
 @pytest.fixture
@@ -101,7 +60,7 @@ TITLES = [
     ("ExitPlanMode", {}, "Claude wants to carry out this plan"),
     ("mcp__files__read_it", {}, "Claude wants to use read_it of files"),
     ("WebFetch", {}, "Claude wants to use WebFetch"),
-    ("Bash", {"title": "Claude wants to\nrun it"}, "Claude wants to\\nrun it"),
+    ("Bash", {"title": "Claude wants to\nrun it"}, "Claude wants to run it"),
     ("Web" + RIGHT_TO_LEFT, {}, "Claude wants to use Web\\u202e"),
 ]
 
@@ -120,7 +79,7 @@ VERBS = [
     ("Write", {"file_path": "leads.txt", "content": "x\n"}, "create"),
     ("Write", {"file_path": "old.txt", "content": "x\n"}, "change"),
     ("Write", {"file_path": "old.txt", "content": "--- /dev/null\n"}, "change"),
-    ("Write", {"file_path": "/dev/null", "content": "x\n"}, "change"),
+    ("Write", {"file_path": "/dev/null", "content": "new file x\n"}, "change"),
     ("Write", {"file_path": ".", "content": "x\n"}, "change"),
     ("Write", {}, "change"),
     ("Edit", {"file_path": "new.txt", "old_string": "", "new_string": "x"}, "create"),
@@ -162,38 +121,25 @@ def test_details_are_what_the_preview_does_not_say(asked):
             blocked_path="/etc",
         )
     )
-    assert form.details == ("outside of\\nthe project", "It is about /etc")
-    assert [line.text for line in form.lines] == ["# Look around", "$ ls"]
-    assert [line.kind for line in form.lines] == ["note", "plain"]
+    assert form.details == ("outside of the project", "It is about /etc")
+    assert [line.text for line in form.lines] == ["$ ls", "# Claude says: Look around"]
+    assert [line.kind for line in form.lines] == ["plain", "note"]
     assert not form.is_diff
 
 
 def test_a_description_of_another_tool_is_a_detail(asked):
     """Only commands show theirs themselves."""
-    assert PermissionForm(asked("WebFetch", description="look it up")).details == ("look it up",)
-
-
-def test_the_lines_of_a_diff_have_kinds():
-    """Changed lines that look like the head of a diff are changed lines all the same."""
-    kinds = [line.kind for line in lines_of(DIFF, is_diff=True)]
-    assert kinds == [
-        *("note", "plain", "plain", "hunk", "plain", "removed", "added", "note"),
-        *("plain", "plain", "hunk", "removed", "note"),
-    ]
-    assert "\n".join(line.text for line in lines_of(DIFF, is_diff=True)) == DIFF
-
-
-def test_a_command_that_looks_like_a_diff_is_none():
-    """Only the tools that change files have one."""
-    assert {line.kind for line in lines_of("@@\n+1\n-1", is_diff=False)} == {"plain"}
+    assert PermissionForm(asked("WebFetch", description="look it up")).details == (
+        "Claude says: look it up",
+    )
 
 
 def test_a_change_of_a_file_is_shown_as_a_diff(asked, tmp_path):
     """The preview of the real request."""
-    tmp_path.joinpath("a.txt").write_text("one\n")
+    tmp_path.joinpath("a.txt").write_text("--- one\n")
     form = PermissionForm(asked("Write", {"file_path": "a.txt", "content": "two\n"}))
     assert form.is_diff
-    assert ("removed", "-one") in form.lines
+    assert ("removed", "---- one") in form.lines
     assert ("added", "+two") in form.lines
 
 
@@ -222,14 +168,43 @@ def test_many_rules_are_counted(asked):
     assert always.endswith("Bash(c5) and 3 more, in this session")
 
 
+def test_the_choices_are_those_that_the_cli_offers(asked):
+    """Each with what it means, and with a method of its name; to deny comes last."""
+
+    def choices(*suggestions):
+        return PermissionForm(asked("Write", permission_suggestions=list(suggestions))).choices
+
+    assert [each.label for each in choices()] == ["Allow", "Deny"]
+    every = choices(RULE, MODE)
+    assert [(each.name, each.label) for each in every] == [
+        ("allow", "Allow"),
+        ("accept_edits", "Allow all edits in this session"),
+        ("allow_always", "Always allow"),
+        ("deny", "Deny"),
+    ]
+    assert "without asking" in every[1].meaning
+    assert every[2].meaning.startswith("Always allow means: Bash(npm test:*) and every use of")
+    assert [each.allows for each in every] == [True, True, True, False]
+
+
+def test_everything_is_shown_when_it_is_wanted(asked):
+    """Also what the preview leaves out."""
+    form = PermissionForm(asked("Bash", {"command": "x" * 5000, "other": "field"}))
+    assert "x" * 5000 not in "".join(line.text for line in form.lines)
+    text = "\n".join(line.text for line in form.everything())
+    assert "x" * 5000 in text
+    assert "other: field" in text
+
+
 # Permissions: the answer.
 
 
 def test_a_form_answers_once(asked):
     """Whatever is pressed or closed after that does nothing."""
-    answers = {"allow": "allow", "allow_always": "allow", "deny": "deny", "close": "deny"}
+    answers = {"allow": "allow", "allow_always": "allow", "accept_edits": "allow"}
+    answers.update(deny="deny", close="deny")
     for verb, behavior in answers.items():
-        request = asked(permission_suggestions=[RULE])
+        request = asked(permission_suggestions=[RULE, MODE])
         form = PermissionForm(request)
         assert form.is_open
         assert getattr(form, verb)() is True
@@ -245,6 +220,13 @@ def test_always_takes_the_rule_along(asked):
     PermissionForm(once).allow()
     assert answers_to(always)[0]["updatedPermissions"] == [{**RULE, "destination": "session"}]
     assert not answers_to(once)[0].get("updatedPermissions")
+
+
+def test_all_edits_take_the_mode_along(asked):
+    """For this session, too."""
+    request = asked("Write", permission_suggestions=[MODE])
+    PermissionForm(request).accept_edits()
+    assert answers_to(request)[0]["updatedPermissions"] == [{**MODE, "destination": "session"}]
 
 
 def test_claude_reads_the_reason(asked):
@@ -382,7 +364,7 @@ def test_a_question_shows_what_it_has(questioned):
     """Harmless, as everything that Claude wrote."""
     odd = {**COLOURS, "question": "Which\n\x1b[31mcolour?", "header": "Col\nour"}
     field = questioned(odd).fields[0]
-    assert field.title == "Col\\nour"
+    assert field.title == "Col our"
     assert field.text == "Which\n\\x1b[31mcolour?"
     assert field.options == (("Red", "as fire"), ("Blue", ""))
 

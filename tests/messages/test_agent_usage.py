@@ -58,6 +58,7 @@ RUNNING = AgentUsage(tool_use_id="t1", agent="mathy", description="sum", status=
 def test_the_call_of_the_tool_tells_who_and_what_for():
     """Its numbers are not known yet, and not made up."""
     assert AgentLog([CALL]).started() == AgentLog([CALL]).all() == (RUNNING,)
+    assert only({**CALL, "parent_tool_use_id": "t0"}).parent_tool_use_id == "t0"
     with pytest.raises(dataclasses.FrozenInstanceError):
         only(CALL).status = "completed"
 
@@ -98,7 +99,9 @@ def test_the_record_of_the_call_tells_the_numbers():
 
 def test_a_background_agent_is_told_of_by_its_task():
     """It runs on after the call; its numbers grow, and the last ones stay."""
-    log = AgentLog([CALL, STARTED, ended({"status": "async_launched", "agentId": "a1"})])
+    launched = ended({"status": "async_launched", "agentId": "a1"})
+    assert only(CALL, launched, task("task_updated", patch={"status": "failed"})).status == "failed"
+    log = AgentLog([CALL, STARTED, launched])
     assert log.all()[0].status == "running"
     usage = {"total_tokens": 10, "tool_uses": 1, "duration_ms": 5}
     log.see(task("task_progress", tool_use_id="t1", description="Running ls", usage=usage))

@@ -155,6 +155,7 @@ def test_endless_nesting_does_not_exhaust_the_stack(kind):
 def test_blocks_are_public_frozen_values():
     """A handler cannot alter what the next one sees; ``raw`` does not count."""
     assert {each.__name__ for each in BLOCKS.values()} <= set(claude_sync.__all__)
+    assert not any(value for each in BLOCKS.values() for value in vars(each()).values())
     with pytest.raises(dataclasses.FrozenInstanceError):
         TextBlock("a").text = "b"
     assert TextBlock("a", raw={"x": 1}) == TextBlock("a", raw={"y": 2})

@@ -74,6 +74,8 @@ def test_a_message_is_frozen_and_keeps_its_object(kind):
     assert message.raw is raw
     assert (message.uuid, message.session_id, message.parent_tool_use_id) == ("u1", "s1", "t1")
     assert kind.read({"color": "blue"}) == kind.read({"color": "red"})
+    # Without anything it has nothing; only a task runs until something else is reported.
+    assert {name for name, value in vars(kind()).items() if value} <= {"status"}
     assert "blue" not in repr(kind.read({"color": "blue"}))
     with pytest.raises(dataclasses.FrozenInstanceError):
         message.raw = {}

@@ -37,13 +37,14 @@ def test_what_is_not_a_number_of_seconds(value):
 def test_a_number_of_seconds():
     """A float; zero is to look without waiting, None is no limit, and nothing overflows."""
     assert isinstance(check_seconds("timeout", 5), float)
+    assert check_timeout("timeout", 0.5) == 0.5
     assert check_seconds("t", 0, zero=True) == check_timeout("t", 0, zero=True) == 0.0
     assert check_timeout("timeout", None) is None
     for endless in (float("inf"), 1e300, 10**400):
         assert check_timeout("timeout", endless) is None
         assert check_seconds("timeout", endless) == LONGEST
     for value, zero in ((None, False), (-1, True), (None, True)):
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError, match="0 or more" if zero else "above 0"):
             check_seconds("timeout", value, zero=zero)
 
 

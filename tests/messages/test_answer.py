@@ -8,6 +8,11 @@ from tables import each
 
 from claude_sync import Answer, Assistant, CompactBoundary, User
 
+DOCUMENTED = """
+data result messages tool_uses thinking cost_usd total_cost_usd usage model_usage agent_usage
+context_tokens duration_ms num_turns session_id stop_reason stopped_by permission_denials
+time_to_first_token_ms user_message_id is_error
+"""
 SPOKEN = {
     "type": "assistant",
     "message": {"usage": {"input_tokens": 1, "cache_read_input_tokens": 20}},
@@ -17,28 +22,7 @@ SPOKEN = {
 def test_an_answer_is_complete_without_a_cli():
     """Every attribute that is documented is there, and has the value for nothing."""
     answer = Answer("hi")
-    names = [
-        "data",
-        "result",
-        "messages",
-        "tool_uses",
-        "thinking",
-        "cost_usd",
-        "total_cost_usd",
-        "usage",
-        "model_usage",
-        "agent_usage",
-        "context_tokens",
-        "duration_ms",
-        "num_turns",
-        "session_id",
-        "stop_reason",
-        "stopped_by",
-        "permission_denials",
-        "time_to_first_token_ms",
-        "user_message_id",
-        "is_error",
-    ]
+    names = DOCUMENTED.split()
     assert not any(getattr(answer, name) for name in names)
     assert all(name in Answer.__doc__ for name in names)
     assert (answer.text, type(answer.text)) == ("hi", str)

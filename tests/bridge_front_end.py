@@ -88,6 +88,12 @@ class FrontEnd:
         assert created["type"] == "session.created", created
         return created["session_id"]
 
+    def line(self, session_id, message):
+        """Say something to the CLI of a raw session."""
+        envelope = {"type": "session.line", "session_id": session_id, "payload": message}
+        check("from_front_end", envelope)
+        self.send_raw(json.dumps(envelope, separators=(",", ":")).encode() + b"\n")
+
     def call(self, session_id, method, *args, **kwargs):
         """Call a method; the payload of its answer."""
         payload = {"method": method, "args": list(args)}

@@ -1,8 +1,8 @@
 """
 A bridge whose backend is a thread of the test, and whose CLIs may be scripts in memory.
 
-Everything between the client and the CLI is that of any bridge: the envelopes, the
-backend's sessions, and a client of theirs.
+Everything between the client and the CLI is that of any bridge: the envelopes, and the
+backend's sessions.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import threading
 from patience import PATIENCE
 
 import claude_sync.bridge.backend
-import claude_sync.bridge.sessions
-from claude_sync import Client, Transport
+import claude_sync.bridge.tunnel
+from claude_sync import Transport
 from claude_sync.bridge import Bridge, serve
+from claude_sync.engine.launch.command import build_launch
 
 NUMBERS = itertools.count(1)
 
@@ -79,15 +80,19 @@ def bridge_in_memory(patch):
     """What makes clients over such a bridge; ``transport=`` is that of the CLI."""
     transports = {}
 
-    def client_of_the_backend(**settings):
-        cli = settings.get("cli")
-        transport = transports.get(cli) if isinstance(cli, str) else None
-        if transport is not None:
-            settings.update(cli=None, transport=transport)
-        return Client(**settings)
+    start_cli = claude_sync.bridge.tunnel.start_cli
+
+    def start(options):
+        given = transports.get(options.cli) if isinstance(options.cli, str) else None
+        if given is None:
+            return start_cli(options)
+        launch = build_launch(options.replace(cli=None, transport=given))
+        transport = given if isinstance(given, Transport) else given()
+        transport.start(launch)
+        return transport, launch
 
     patch.setattr(claude_sync.bridge.backend, "ProcessTransport", ServedInside)
-    patch.setattr(claude_sync.bridge.sessions, "Client", client_of_the_backend)
+    patch.setattr(claude_sync.bridge.tunnel, "start_cli", start)
     with Bridge(["inside"]) as bridge:
 
         def new_client(transport=None, **options):

@@ -6,7 +6,6 @@ import ast
 from pathlib import Path
 
 import bridged
-import pytest
 
 HERE = Path(__file__).parent
 
@@ -26,10 +25,9 @@ def test_what_runs_with_stand_ins_exists():
         assert not set(names) - set(functions_of(HERE / "faults" / f"{file}.py")), file
 
 
-@pytest.mark.parametrize("table", [bridged.REAL, bridged.REAL_WITH_OLD_CLI], ids=["new", "old"])
-def test_what_runs_with_real_clis_exists(table):
+def test_what_runs_with_real_clis_exists():
     """Each is there, takes a client that may be one over a bridge, and has a reason."""
-    for file, reasons in table.items():
+    for file, reasons in bridged.REAL.items():
         tests = functions_of(HERE / "real" / f"{file}.py")
         assert all(reasons.values())
         for name in reasons:
@@ -38,10 +36,7 @@ def test_what_runs_with_real_clis_exists(table):
 
 def test_the_tables_decide():
     """By the name of the file and that of the test, for each CLI by itself."""
-    name = "test_a_hook_blocks_a_tool"
-    assert bridged.real_over_bridge("tests.real.test_real_hooks", name, is_newest=True)
-    assert not bridged.real_over_bridge("test_real_hooks", name, is_newest=False)
+    name = "test_a_form_for_one_question"
+    assert bridged.real_over_bridge("tests.real.test_real_returns", name, is_newest=True)
+    assert not bridged.real_over_bridge("test_real_returns", name, is_newest=False)
     assert not bridged.real_over_bridge("test_real_text", name, is_newest=True)
-    assert bridged.real_over_bridge(
-        "test_real_controls", "test_what_an_old_cli_lacks_is_told_at_once", is_newest=False
-    )

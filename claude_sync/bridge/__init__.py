@@ -19,49 +19,44 @@ what it answers::
 
 A line of a front end may have 128 MiB; a longer one is an ``INVALID_MESSAGE``.
 
-What this backend does beyond that. All of it is optional, and nothing of it changes what
-a front end gets that does not ask for it:
+A **raw session** is the CLI itself: whatever a :class:`~claude_sync.Client` can do works through
+it, because the two speak to each other in their own words. A :class:`Bridge` asks for such
+sessions, and any other front end that speaks the CLI's protocol may::
+
+    session.create      with raw: true -> session.created with raw: true and the CLI's pid
+    session.line        both ways: the payload is one line of the CLI's protocol
+    session.stderr      a line that the CLI tells people
+    session.credit      from the front end: it has room for so many bytes more
+    session.end_input   from the front end: the CLI may come to its end
+    session.ended       the CLI has ended, with this exit_code; session.kill takes the rest away
+
+``credit`` of ``session.create`` (1 MiB if it is left out) is how many bytes of lines may be on
+their way; while there is no room, that CLI is not read. What the CLI prints is not looked at: a
+line that is no JSON makes an envelope that is none. The first line to the CLI is its
+``initialize``, to which the backend adds settings that have no flag. Without ``--trust-client``
+a line from the front end is parsed, and what is not for every front end is refused, in place of
+the CLI.
+
+What this backend does beyond the document in other sessions. All of it is optional:
 
 ``session.create``
     ``prompt`` may be a list of content blocks; ``""`` or none leaves the session idle.
-    ``uuid`` is the uuid of that first user message. ``extensions: true`` asks for the
-    messages and fields marked (x) below. ``options`` takes, beside the documented names,
-    the fields of ``claude_sync.Options`` by their names (``resume``, ``effort``,
-    ``append_system_prompt``, ``start_timeout``, ``on_crash``, ...), those excepted that
-    are functions or belong to the client (``permissions``, ``post``, ``record``, ...). A
-    name that does not exist is refused. ``cli``, ``env``, ``extra_args``, ``settings``,
-    ``plugins``, files (of servers, prompts, a conversation to resume), hooks of subagents, and
-    ``bypassPermissions`` (here, in a subagent, a call or an answer) need ``--trust-client``.
-    ``include_partial_messages`` is off unless asked for.
-``options.hooks``
-    Each config may have ``timeout`` (seconds), ``on_failure`` (``block`` or ``continue``)
-    and ``id``, a string that comes back as ``hook_id``.
-``options.tools``
-    Functions of the front end: ``[{"name", "description", "input_schema"}]``, and
-    ``ask: true`` if permission is to be asked for; ``title``, ``annotations`` (hints as MCP
-    spells them: calls of tools with ``readOnlyHint`` may run at the same time) and
-    ``max_result_chars``. A call is a ``callback.request`` with ``callback_type: "tool"``,
-    ``tool_name``, ``tool_input``, ``tool_use_id``; its answer has ``content``, a text or a list
-    of MCP content blocks, ``is_error: true`` if it failed, and perhaps
-    ``structured_content``.
-``callback.progress``
-    From the front end, with the ``id`` of a tool's callback: how far the call is.
-    ``progress``, a number that grows; ``total`` and ``message`` where known. Not answered;
-    after the end of the call it means nothing.
-``session.created`` (x)
-    ``greeting``: what the CLI answered to its greeting, as it is (``commands``, ``models``,
-    ``account``, ...). ``pid``, ``cli_version``: of the CLI, where known.
+    ``options`` takes, beside the documented names, the fields of ``claude_sync.Options`` by
+    their names (``resume``, ``effort``, ``append_system_prompt``, ``start_timeout``,
+    ``on_crash``, ...), those excepted that are functions or belong to the client
+    (``permissions``, ``post``, ``record``, ...). A name that does not exist is refused. ``cli``,
+    ``env``, ``extra_args``, ``settings``, ``plugins``, files (of servers, prompts, a
+    conversation to resume), hooks of subagents, and ``bypassPermissions`` (here, in a subagent,
+    a call or an answer) need ``--trust-client``. ``include_partial_messages`` is off unless
+    asked for. Each config of ``hooks`` may have ``timeout``, in seconds.
+``session.created``
     ``sdk_session_id`` is null for a conversation that is continued, or copied, until the CLI
     has told its id, which every ``sdk.message`` has.
-``session.updated`` (x)
-    ``sdk_session_id``: as soon as it is known, if it was not; and when it changes (after
-    ``/clear``, or a new beginning).
 ``session.send``
-    ``message`` may be a list of content blocks. ``uuid``: the uuid of the user message, if it
-    is new; once used, it is refused. ``steer: true``: it joins the turn that is running; an
-    error if none is. ``should_query: false``: it is put into the conversation without a
-    question. ``verbatim: true``: no ``@path`` in it is read, and no ``/`` makes a command.
-    Messages are asked one after the other, in order; one that is sent while a turn runs
+    ``message`` may be a list of content blocks. ``steer: true``: it joins the turn that is
+    running; an error if none is. ``should_query: false``: it is put into the conversation
+    without a question. ``verbatim: true``: no ``@path`` in it is read, and no ``/`` makes a
+    command. Messages are asked one after the other, in order; one that is sent while a turn runs
     waits for its end. ``session.interrupt``, ``setModel``, ``setPermissionMode`` and
     ``setMaxThinkingTokens`` are done in the order in which they are sent, too, but wait for
     no turn: they count for the one that runs, and for messages that still wait. Other calls,
@@ -69,28 +64,20 @@ a front end gets that does not ask for it:
 ``session.interrupt``
     It ends the turn that runs; messages that wait for its end are asked then.
     ``cancel_queued: false`` leaves alone what the CLI has and has not begun (what was
-    steered); else that is withdrawn, by new CLIs. ``session.interrupted`` (x) has what the
-    CLI says of it: ``still_queued`` and ``cancelled``, lists of uuids.
+    steered); else that is withdrawn, by new CLIs.
 ``session.kill``
     ``timeout``: how many seconds the CLI has to end in peace, up to 10; 0 kills it. Until it
     has ended it counts: with ``--max-sessions`` sessions, the next one waits for that.
-``session.stderr`` (x)
-    ``line``: what the CLI tells people, as it comes.
 ``callback.request``
     Also ``blocked_path``, ``tool_use_id``, ``decision_reason``, ``title``, ``description``,
-    ``agent_id``, ``hook_id``, where known. (x) ``request``: for a permission, the CLI's own
-    request, as it is.
-    Without an answer within 300 seconds (``--callback-timeout``) there is a
-    ``CALLBACK_TIMEOUT`` with its ``id``: a permission is denied, a hook has nothing to say, a
-    tool has failed.
+    ``agent_id``, where known. Without an answer within 300 seconds (``--callback-timeout``)
+    there is a ``CALLBACK_TIMEOUT`` with its ``id``: a permission is denied, a hook has nothing
+    to say.
 ``callback.response``
     ``interrupt: true`` with a ``deny`` ends the turn. A hook's answer may also have
     ``stop_reason`` and ``suppress_output``; inside ``hook_specific_output`` both
     ``permission_decision`` and ``permissionDecision`` will do, and so in its ``decision``.
     An answer that cannot be is an ``INVALID_MESSAGE``, and the callback stays open.
-``callback.cancelled`` (x)
-    ``id`` of a callback whose answer is no longer wanted (the turn was interrupted, the
-    time is up).
 ``query.call``
     ``method`` may be any control method of ``claude_sync.Client``, in snake_case or
     camelCase (``context_usage``, ``side_question``, ``compact``, ...), and ``control``:

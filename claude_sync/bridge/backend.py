@@ -18,6 +18,7 @@ Decided here and nowhere else:
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
 from collections import deque
@@ -29,15 +30,15 @@ from ..engine.launch.process import ProcessTransport
 from ..errors import CliDidNotStart, CliExited, CliNotFound, UsageError, describe_exit
 from ..log import logger, shortened
 from ..protocol.codec import decode
-from ..runtime.listening import Listener
-from ..runtime.outgoing import Outgoing
-from ..support.redact import redact_lines
-from .envelope import is_piece
+from ..protocol.lines import LineSplitter
+from ..support.redact import redact_lines, redact_text
+from .envelope import LINE_BEGINS, PAYLOAD_BEGINS, is_piece, raw_line
+from .threads import Sender
 
 if TYPE_CHECKING:
     from .transport import SessionTransport
 
-__all__ = ["Backend"]
+__all__ = ["Backend", "checked_command"]
 
 STDERR_LINES_KEPT = 50
 LONGEST_STDERR_LINE = 2000
@@ -61,11 +62,11 @@ class Backend:
         self._command = tuple(command)
         self._env = env
         self._cwd = cwd
-        self._name = name
         self._process = ProcessTransport()
-        self._outgoing = Outgoing(self._process, name, self._no_longer_reads)
+        # One that does not listen is ended: what is said to it would be lost.
+        self._sender = Sender(self._process, name, self._process.kill)
         self._stderr: Deque[str] = deque(maxlen=STDERR_LINES_KEPT)
-        # Guards the three below.
+        # Guards the four below.
         self._lock = threading.Lock()
         self._sessions: Dict[str, SessionTransport] = {}
         self._transports: Dict[str, SessionTransport] = {}
@@ -75,17 +76,19 @@ class Backend:
         self._shutting_down = threading.Lock()  # held by whoever ends the process
         self._shut_down = False
         self._abandoned = False
-        self._reader = Listener(f"{name}-reader", self._process.read, self._hear, self._end)
-        self._errors = Listener(f"{name}-stderr", self._process.read_error, self._hear_error)
+        # Daemons: a program that forgets to close must still be able to exit.
+        self._reader = threading.Thread(target=self._read, name=f"{name}-reader", daemon=True)
+        self._errors = threading.Thread(
+            target=self._read_errors, name=f"{name}-stderr", daemon=True
+        )
 
     # Its life.
 
     def start(self) -> None:
         """Start the process; its own way to fail is told when a session is made."""
         environment = {**os.environ, **(self._env or {})}
-        launch = Launch(self._command, environment, self._cwd, {})
         try:
-            self._process.start(launch)
+            self._process.start(Launch(self._command, environment, self._cwd, {}))
         except CliNotFound as error:
             raise CliDidNotStart(
                 f"the backend of the bridge was not found: {', '.join(error.searched)}",
@@ -98,9 +101,7 @@ class Backend:
         """End the process within *timeout* seconds: its input first, which ends its CLIs."""
         self._is_closing = True
         self._shut(max(0.1, timeout - JOINING_TIME))
-        for thread in (self._reader, self._errors, self._outgoing.thread):
-            if thread is not None and thread.ident and thread is not threading.current_thread():
-                thread.join(JOINING_TIME)
+        self._join(JOINING_TIME)
 
     def abandon(self) -> None:
         """In a forked child: close our copies of the pipes, once. Takes no lock."""
@@ -158,11 +159,42 @@ class Backend:
 
     def send(self, line: bytes) -> None:
         """Write a line, without waiting."""
-        if logger.isEnabledFor(DEBUG):
+        if logger.isEnabledFor(DEBUG) and not line.startswith(LINE_BEGINS):
             logger.debug("> %s", shortened(line))
-        self._outgoing.write(line)
+        self._sender.send(line)
 
     # What it says.
+
+    def _read(self) -> None:
+        splitter = LineSplitter()
+        try:
+            while True:
+                chunk = self._process.read()
+                lines = splitter.feed(chunk) if chunk else splitter.end()
+                for prefix, group in itertools.groupby(lines, prefix_of):
+                    self._hear_group(prefix, list(group))
+                if not chunk:
+                    return
+        except Exception:
+            logger.exception("reading from the backend of the bridge failed")
+        finally:
+            self._end()
+
+    def _hear_group(self, prefix: bytes, lines: List[bytes]) -> None:
+        """Lines with the same prefix: of the CLI of one raw session, if there is one."""
+        raw = raw_line(prefix)
+        if raw is None:
+            for line in lines:
+                try:
+                    self._hear(line)
+                except Exception:
+                    # A line that nobody foresaw must not end the conversations of others.
+                    logger.exception("a line of the backend could not be handled")
+            return
+        with self._lock:
+            transport = self._sessions.get(raw[0])
+        if transport is not None:
+            transport.receive_lines([line[PAYLOAD_BEGINS:-1] for line in lines])
 
     def _hear(self, line: bytes) -> None:
         envelope = decode(line)
@@ -177,7 +209,7 @@ class Backend:
         if transport is not None:
             transport.receive(envelope)
         elif envelope.get("type") == "error":
-            logger.warning("the backend of the bridge says: %s", shortened(str(payload)))
+            logger.warning("the backend of the bridge says: %s", redact_text(str(payload)[:1000]))
 
     def _addressee(self, envelope: Dict[str, Any]) -> Optional[SessionTransport]:
         session_id, identity = envelope.get("session_id"), envelope.get("id")
@@ -188,6 +220,15 @@ class Backend:
                 transport = self._transports.get(prefix + dash)
         return transport
 
+    def _read_errors(self) -> None:
+        splitter = LineSplitter()
+        while True:
+            chunk = self._process.read_error()
+            for line in splitter.feed(chunk) if chunk else splitter.end():
+                self._hear_error(line)
+            if not chunk:
+                return
+
     def _hear_error(self, line: bytes) -> None:
         text = line[:LONGEST_STDERR_LINE].decode("utf-8", "replace")
         self._stderr.append(text)
@@ -195,20 +236,15 @@ class Backend:
             # In the light of the lines before it: a key may go over several.
             logger.debug("< bridge: %s", shortened(self.last_words()[-1]))
 
-    def _no_longer_reads(self) -> None:
-        """It does not listen: what is said would be lost, so it is ended. Takes no lock."""
-        self._process.kill()
-
     # Its end.
 
     def _end(self) -> None:
         """Its output has ended. On the thread that reads."""
         exit_code = self._process.wait(EXIT_PATIENCE)
         self._errors.join(EXIT_PATIENCE)
+        reason = "the backend of the bridge has ended"
         if self._is_closing:
             reason = "the bridge was closed"
-        else:
-            reason = "the backend of the bridge has ended"
         with self._lock:
             self._error = (reason, exit_code)
             transports = list(self._transports.values())
@@ -221,12 +257,15 @@ class Backend:
         last_words = [] if self._is_closing else self.last_words()
         for transport in transports:
             transport.backend_ended(reason, last_words, exit_code)
-        self._outgoing.stop()
+        self._sender.stop()
         self._shut(CLEARING_TIME)
-        for thread in (self._errors, self._outgoing.thread):
-            if thread is not None:
-                thread.join(EXIT_PATIENCE)
+        self._join(EXIT_PATIENCE)
         self._process.free()
+
+    def _join(self, timeout: float) -> None:
+        for thread in (self._reader, self._errors, self._sender.thread):
+            if thread is not None and thread.ident and thread is not threading.current_thread():
+                thread.join(timeout)
 
     def _shut(self, timeout: float) -> None:
         """End the process. The second caller waits for the first, or ends it by force."""
@@ -240,6 +279,11 @@ class Backend:
                     self._process.close(timeout)
         finally:
             self._shutting_down.release()
+
+
+def prefix_of(line: bytes) -> bytes:
+    """What lines of one raw session have in common; empty for all other lines."""
+    return line[:PAYLOAD_BEGINS] if line.startswith(LINE_BEGINS) else b""
 
 
 def checked_command(command: Any) -> Tuple[str, ...]:

@@ -1,25 +1,22 @@
 """
 Callbacks of a backend as requests of a CLI, and the answers on their way back.
 
-No thread, no file, no clock. Three kinds: permissions, hooks and functions of this
-program. Decided here and nowhere else:
+No thread, no file, no clock. Two kinds: permissions and hooks. Decided here and nowhere else:
 
-* A backend that knows no more than the document says which event a hook is for, and not
-  which of several hooks. Then the matchers decide, and among hooks that match, each gets
-  one of the calls, in order.
+* The backend says which event a hook is for, and not which of several hooks. Then the
+  matchers decide, and among hooks that match, each gets one of the calls, in order.
 * Every answer has a safe form, for when the backend refuses the one that was given.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from ..engine.handlers import SERVER, TOOL_PREFIX
 from ..hooks import failed_hook_output
 from ..support.text import snake_case
 
-__all__ = ["CallbackForms", "progress_of"]
+__all__ = ["CallbackForms"]
 
 Wire = Mapping[str, Any]
 
@@ -50,7 +47,7 @@ class CallbackForms:
 
     # What the greeting says.
 
-    def hooks(self, greeting: Wire, extensions: bool) -> Dict[str, List[Dict[str, Any]]]:
+    def hooks(self, greeting: Wire) -> Dict[str, List[Dict[str, Any]]]:
         """The hooks of a greeting, as ``session.create`` has them."""
         told: Dict[str, List[Dict[str, Any]]] = {}
         for event, entries in greeting.items():
@@ -59,15 +56,8 @@ class CallbackForms:
                 identity = entry["hookCallbackIds"][0]
                 self._hooks.setdefault(event, []).append((matcher, identity))
                 config = {} if matcher is None else {"matcher": matcher}
-                if extensions:
-                    config.update(id=identity, timeout=entry["timeout"])
                 told.setdefault(event, []).append(config)
         return told
-
-    def tools(self, manifests: Wire, allowed: Sequence[str]) -> List[Dict[str, Any]]:
-        """The functions of this program; those among *allowed* need no permission."""
-        listed = manifests.get(SERVER, {}).get("toolsListResult", {}).get("tools", ())
-        return [told_tool(tool, TOOL_PREFIX + tool["name"] not in allowed) for tool in listed]
 
     # What the backend asks.
 
@@ -81,15 +71,9 @@ class CallbackForms:
         elif kind == "hook":
             made = self._hook_request(payload)
             known = f"{HOOK}{payload.get('hook_event')}"
-        elif kind == "tool":
-            made = tool_request(identity, payload)
         if made is not None:
             self._open[identity] = known
         return made
-
-    def is_open(self, identity: str) -> bool:
-        """Whether an answer is still wanted."""
-        return identity in self._open
 
     def withdraw(self, identity: str) -> bool:
         """The answer is no longer wanted; whether it was."""
@@ -99,9 +83,7 @@ class CallbackForms:
         event = str(payload.get("hook_event"))
         about = payload.get("hook_input")
         about = about if isinstance(about, dict) else {}
-        callback_id = payload.get("hook_id")
-        if not isinstance(callback_id, str):
-            callback_id = self._hook_of(event, about, payload.get("tool_use_id"))
+        callback_id = self._hook_of(event, about, payload.get("tool_use_id"))
         if callback_id is None:
             return None
         made: Dict[str, Any] = {"subtype": "hook_callback", "callback_id": callback_id}
@@ -124,9 +106,7 @@ class CallbackForms:
 
     # What this side answers.
 
-    def answer(
-        self, identity: str, response: Wire, extended: bool
-    ) -> Optional[Tuple[Dict[str, Any], bool]]:
+    def answer(self, identity: str, response: Wire) -> Optional[Tuple[Dict[str, Any], bool]]:
         """
         The payload of the answer, and whether the turn has to be interrupted beside it.
 
@@ -143,13 +123,7 @@ class CallbackForms:
         body = body if isinstance(body, dict) and not failed else {}
         if kind.startswith(HOOK):
             return {snake_case(key): value for key, value in body.items()}, False
-        if kind == "tool":
-            return tool_answer(body.get("mcp_response")), False
-        payload = permission_answer(body)
-        interrupts = body.get("interrupt") is True
-        if interrupts and extended:
-            payload["interrupt"] = True
-        return payload, interrupts and not extended
+        return permission_answer(body), body.get("interrupt") is True
 
     def safe_answer(self, identity: str, reason: str) -> Optional[Dict[str, Any]]:
         """Another answer, which lets nothing through, for one that was refused; once."""
@@ -157,8 +131,6 @@ class CallbackForms:
         text = f"The answer of the program could not be used ({reason}), so it is no."
         if kind == "can_use_tool":
             return {"behavior": "deny", "message": text}
-        if kind == "tool":
-            return {"content": text, "is_error": True}
         if kind is None:
             return None
         blocked = failed_hook_output(kind[len(HOOK) :], text) or {}
@@ -166,10 +138,7 @@ class CallbackForms:
 
 
 def permission_request(payload: Wire) -> Dict[str, Any]:
-    """A request for permission; with the CLI's own words, where the backend tells them."""
-    own = payload.get("request")
-    if isinstance(own, dict) and own.get("subtype") == "can_use_tool":
-        return own
+    """A request for permission."""
     renamed = {"tool_input": "input", "suggestions": "permission_suggestions"}
     made: Dict[str, Any] = {"subtype": "can_use_tool", "input": {}}
     for key, value in payload.items():
@@ -186,61 +155,6 @@ def permission_answer(body: Wire) -> Dict[str, Any]:
     if body.get("updatedPermissions"):
         payload["updated_permissions"] = body["updatedPermissions"]
     return payload
-
-
-def told_tool(tool: Wire, asks: bool) -> Dict[str, Any]:
-    """A function of this program, as ``session.create`` has it."""
-    told: Dict[str, Any] = {
-        "name": tool["name"],
-        "description": tool.get("description", ""),
-        "input_schema": tool["inputSchema"],
-        "ask": asks,
-    }
-    told.update({name: tool[name] for name in ("title", "annotations") if name in tool})
-    limit = (tool.get("_meta") or {}).get("anthropic/maxResultSizeChars")
-    if limit is not None:
-        told["max_result_chars"] = limit
-    return told
-
-
-def tool_request(identity: str, payload: Wire) -> Dict[str, Any]:
-    """The call of a function, as the CLI calls it."""
-    params: Dict[str, Any] = {
-        "name": payload.get("tool_name"),
-        "arguments": payload.get("tool_input") or {},
-    }
-    # Whoever has functions of ours knows more than the document: progress, too.
-    params["_meta"] = {"progressToken": identity}
-    if isinstance(payload.get("tool_use_id"), str):
-        params["_meta"]["claudecode/toolUseId"] = payload["tool_use_id"]
-    message = {"jsonrpc": "2.0", "id": identity, "method": "tools/call", "params": params}
-    return {"subtype": "mcp_message", "server_name": SERVER, "message": message}
-
-
-def tool_answer(reply: Any) -> Dict[str, Any]:
-    """What a function returned, or why it did not."""
-    reply = reply if isinstance(reply, dict) else {}
-    result = reply.get("result")
-    if not isinstance(result, dict) or not isinstance(result.get("content"), list):
-        error = reply.get("error")
-        error = error if isinstance(error, dict) else {}
-        return {"content": str(error.get("message") or "the tool failed"), "is_error": True}
-    payload = {"content": result["content"]}
-    if isinstance(result.get("structuredContent"), dict):
-        payload["structured_content"] = result["structuredContent"]
-    if result.get("isError") is True:
-        payload["is_error"] = True
-    return payload
-
-
-def progress_of(notification: Any) -> Optional[Tuple[str, Dict[str, Any]]]:
-    """The callback that a message to the server of tools tells the progress of, and that."""
-    message = notification if isinstance(notification, dict) else {}
-    params = message.get("params")
-    if message.get("method") != "notifications/progress" or not isinstance(params, dict):
-        return None
-    told = {name: params[name] for name in ("progress", "total", "message") if name in params}
-    return str(params.get("progressToken")), told
 
 
 def matches(matcher: Optional[str], subject: Optional[str]) -> bool:

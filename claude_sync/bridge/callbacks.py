@@ -1,5 +1,5 @@
 """
-What a session waits for: answers of the front end to permissions, hooks and tools.
+What a session waits for: answers of the front end to permissions and hooks.
 
 A callback is opened before its ``callback.request`` is sent, and closed once: by its
 answer, by the time that is up, or because the CLI no longer waits. Nothing here knows
@@ -9,7 +9,8 @@ of envelopes; ``sessions`` sends them.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, cast
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
+from uuid import uuid4
 
 from ..errors import UsageError
 from ..hooks import hook_output
@@ -19,13 +20,10 @@ from ..support.text import camel_case
 
 if TYPE_CHECKING:
     from ..permissions.request import PermissionRequest
-    from ..runtime.timers import Timer
-    from ..tools import ToolContext
 
-__all__ = ["Callback", "Callbacks", "HookCallback", "PermissionCallback", "ToolCallback"]
+__all__ = ["Callback", "Callbacks", "HookCallback", "PermissionCallback"]
 
 DENIED_IN_TIME = "Permission request timed out"
-BEHAVIORS = ("allow", "deny")
 
 # Permission updates of a front end, as they may go to the CLI; or UsageError.
 Check = Callable[[Any], List[Mapping[str, Any]]]
@@ -38,22 +36,18 @@ class Callback:
     Attributes:
         id: Of the ``callback.request``.
         payload: What it says.
-        timer: What ends the wait, if something does.
+        timer: What ends the wait.
 
     """
 
-    def __init__(self, id: str, payload: Dict[str, Any]) -> None:
-        self.id = id
+    def __init__(self, payload: Dict[str, Any]) -> None:
+        self.id = str(uuid4())
         self.payload = payload
-        self.timer: Optional[Timer] = None
+        self.timer: Optional[threading.Timer] = None
 
     def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
         """What gives the answer in *payload* to the CLI; UsageError if it is none."""
         raise NotImplementedError
-
-    def read_progress(self, payload: Mapping[str, Any]) -> Callable[[], None]:  # noqa: ARG002
-        """What tells the CLI how far the answer is; UsageError if nobody wants to know."""
-        raise UsageError("only a tool has a progress: answer this callback instead.")
 
     def expire(self) -> None:
         """Nobody has answered in time: answer for the front end."""
@@ -63,18 +57,14 @@ class Callback:
 class PermissionCallback(Callback):
     """May a tool be used?"""
 
-    def __init__(
-        self, id: str, payload: Dict[str, Any], request: PermissionRequest, check: Check
-    ) -> None:
-        super().__init__(id, payload)
+    def __init__(self, payload: Dict[str, Any], request: PermissionRequest, check: Check) -> None:
+        super().__init__(payload)
         self._request = request
         self._check = check
 
     def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
         """See the base class."""
         behavior = payload.get("behavior")
-        if behavior not in BEHAVIORS:
-            raise UsageError(f"behavior must be 'allow' or 'deny', not {behavior!r}.")
         request = self._request
         if behavior == "deny":
             message = payload.get("message")
@@ -82,6 +72,8 @@ class PermissionCallback(Callback):
                 raise UsageError("message must be a string, the reason that Claude reads.")
             words = {} if message is None else {"message": message}
             return lambda: drop(request.deny(**words, interrupt=payload.get("interrupt") is True))
+        if behavior != "allow":
+            raise UsageError(f"behavior must be 'allow' or 'deny', not {behavior!r}.")
         changed = payload.get("updated_input")
         if changed is not None and not isinstance(changed, dict):
             raise UsageError("updated_input must be the tool's whole input, an object.")
@@ -98,44 +90,27 @@ class PermissionCallback(Callback):
         self._request.deny(DENIED_IN_TIME)
 
 
-class Waited(Callback):
+class HookCallback(Callback):
     """
-    A callback for which a thread waits.
+    What has a hook to say? A thread of the client waits for it.
 
     *cancelled* is set by the client when the CLI no longer waits; here also when there is
     an answer, since that is what the thread must wake up for, too.
     """
 
-    def __init__(self, id: str, payload: Dict[str, Any], cancelled: threading.Event) -> None:
-        super().__init__(id, payload)
+    def __init__(
+        self, payload: Dict[str, Any], cancelled: threading.Event, event: str, check: Check
+    ) -> None:
+        super().__init__(payload)
         self._cancelled = cancelled
+        self._event = event
+        self._check = check
         self._answer: Optional[Dict[str, Any]] = None
 
     def wait(self) -> Optional[Dict[str, Any]]:
         """The answer; None if it is no longer wanted."""
         self._cancelled.wait()
         return self._answer
-
-    def give(self, answer: Dict[str, Any]) -> None:
-        """Let the thread go on."""
-        self._answer = answer
-        self._cancelled.set()
-
-
-class HookCallback(Waited):
-    """What has a hook to say?"""
-
-    def __init__(
-        self,
-        id: str,
-        payload: Dict[str, Any],
-        cancelled: threading.Event,
-        event: str,
-        check: Check,
-    ) -> None:
-        super().__init__(id, payload, cancelled)
-        self._event = event
-        self._check = check
 
     def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
         """See the base class."""
@@ -152,54 +127,15 @@ class HookCallback(Waited):
         decision = (checked.get("hookSpecificOutput") or {}).get("decision")
         if isinstance(decision, dict) and decision.get("updatedPermissions") is not None:
             decision["updatedPermissions"] = self._check(decision["updatedPermissions"])
-        return lambda: self.give(checked)
+        return lambda: self._give(checked)
 
     def expire(self) -> None:
         """See the base class."""
-        self.give({})
+        self._give({})
 
-
-class ToolCallback(Waited):
-    """What does a function of the front end return?"""
-
-    def __init__(self, id: str, payload: Dict[str, Any], context: ToolContext) -> None:
-        # A threading.Event wherever a client calls a tool.
-        super().__init__(id, payload, cast(threading.Event, context.cancelled))
-        self._context = context
-
-    def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
-        """See the base class."""
-        content = payload.get("content")
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
-        if not isinstance(content, list) or not all(isinstance(each, dict) for each in content):
-            raise UsageError("content must be a string, or a list of content blocks.")
-        result: Dict[str, Any] = {
-            "content": content,
-            "isError": payload.get("is_error") is True,
-        }
-        structured = payload.get("structured_content")
-        if structured is not None and not isinstance(structured, dict):
-            raise UsageError("structured_content must be an object.")
-        if structured is not None:
-            result["structuredContent"] = structured
-        return lambda: self.give(result)
-
-    def read_progress(self, payload: Mapping[str, Any]) -> Callable[[], None]:
-        """See the base class."""
-        done, total, message = (payload.get(name) for name in ("progress", "total", "message"))
-        for name, value in (("progress", done), ("total", 0 if total is None else total)):
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise UsageError(f"{name} must be a number, not {value!r}.")
-        if message is not None and not isinstance(message, str):
-            raise UsageError("message must be a string.")
-        number: Any = done
-        return lambda: self._context.progress(number, total, message)
-
-    def expire(self) -> None:
-        """See the base class."""
-        text = "The front end that has this tool did not answer in time."
-        self.give({"content": [{"type": "text", "text": text}], "isError": True})
+    def _give(self, answer: Dict[str, Any]) -> None:
+        self._answer = answer
+        self._cancelled.set()
 
 
 class Callbacks:

@@ -72,7 +72,7 @@ class Bridge:
         name: Optional[str] = None,
     ) -> None:
         if command is None:
-            command = [sys.executable, "-m", "claude_sync.bridge"]
+            command = own_backend()
         self._command = checked_command(command)
         self._env = None if env is None else dict(env)
         self._cwd = None if cwd is None else os.fspath(cwd)
@@ -185,6 +185,18 @@ class Bridge:
                 self._finalizer = weakref.finalize(self, close_forgotten, backend, self.name)
                 self._finalizer.atexit = False  # the end of the program is the end of its input
             return self._backend
+
+
+def own_backend() -> List[str]:
+    """The words of a backend of this library; UsageError where they would start this program."""
+    words = [sys.executable, "-m", "claude_sync.bridge"]
+    # A program in one file is its own sys.executable. Its child has these words as its own.
+    if getattr(sys, "frozen", False) or sys.argv[1:3] == words[1:]:
+        raise UsageError(
+            "Bridge() would start this program again, which is packed into one file and has no "
+            "Python of its own. Name a backend: Bridge(['claude-sync', 'bridge'])."
+        )
+    return words
 
 
 def close_forgotten(backend: Backend, name: str) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 import ujson
 
@@ -33,8 +33,11 @@ __all__ = [
     "SESSION_NOT_FOUND",
     "Refused",
     "Request",
+    "encode_anything",
     "encode_envelope",
     "is_piece",
+    "line_prefix",
+    "raw_line",
     "read_request",
 ]
 
@@ -57,12 +60,32 @@ REQUESTS: Dict[str, bool] = {
     "session.send": True,
     "session.interrupt": True,
     "session.kill": True,
+    "session.line": True,
+    "session.credit": True,
+    "session.end_input": True,
     "callback.response": False,
-    "callback.progress": False,
     "query.call": True,
 }
 
-# How many characters of a value an error text shows.
+# Around a line of a raw session, which is not parsed. The id between the two is a UUID.
+LINE_BEGINS = b'{"type":"session.line","session_id":"'
+LINE_GOES_ON = b'","payload":'
+ID_BEGINS = len(LINE_BEGINS)
+UUID_LENGTH = 36
+ID_ENDS = ID_BEGINS + UUID_LENGTH
+PAYLOAD_BEGINS = ID_ENDS + len(LINE_GOES_ON)
+
+
+def line_prefix(session_id: str) -> bytes:
+    """What a line of a raw session stands behind; ``}`` ends it."""
+    return LINE_BEGINS + session_id.encode("ascii") + LINE_GOES_ON
+
+
+def raw_line(line: bytes) -> Optional[Tuple[str, bytes]]:
+    """The session and the line of the CLI in an envelope that ``line_prefix`` has made, or None."""
+    if not line.startswith(LINE_BEGINS) or line[ID_ENDS:PAYLOAD_BEGINS] != LINE_GOES_ON:
+        return None
+    return line[ID_BEGINS:ID_ENDS].decode("ascii", "replace"), line[PAYLOAD_BEGINS:-1]
 
 
 class Refused(Exception):
@@ -155,6 +178,11 @@ def encode_envelope(
     if session_id is not None:
         message["session_id"] = session_id
     message["payload"] = payload
+    return encode_anything(message)
+
+
+def encode_anything(message: Mapping[str, Any]) -> bytes:
+    """A message as one line, whatever numbers are in it."""
     try:
         text = ujson.dumps(
             message, ensure_ascii=True, escape_forward_slashes=False, allow_nan=False

@@ -23,14 +23,20 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 from ..errors import UsageError
 from ..options import SETTINGS, Options, names_of
 from ..options.fields import agents_on_the_wire
-from ..options.fields import uuid as checked_uuid
 from ..options.rules import check_option
 from ..prompts import user_message
 from ..support.text import camel_case
 from ..support.text import short_json as shown
 from .envelope import SESSION_CREATE_FAILED, Refused, Request
 
-__all__ = ["HookWish", "Plan", "Policy", "ToolWish", "camel_keys", "check_updates", "plan_of"]
+__all__ = [
+    "DEFAULT_CREDIT",
+    "Plan",
+    "Policy",
+    "camel_keys",
+    "check_updates",
+    "plan_of",
+]
 
 # The documented names that settings have otherwise.
 RENAMED = {
@@ -43,11 +49,11 @@ NOT_HERE = (*(name for name, setting in SETTINGS.items() if setting.kept == "pro
 # Settings by which a front end could run, or read, anything.
 NEEDS_TRUST = tuple(name for name, setting in SETTINGS.items() if setting.trust)
 BYPASS = "bypassPermissions"
-HOOK_KEYS = ("matcher", "timeout", "on_failure", "id")
-TOOL_KEYS = (
-    *("name", "description", "input_schema", "ask"),
-    *("title", "annotations", "max_result_chars"),
-)
+HOOK_KEYS = ("matcher", "timeout")
+# The event, the matcher, and how many seconds an answer may take.
+Hook = Tuple[str, Optional[str], Optional[float]]
+# So many bytes of a raw session may be on their way.
+DEFAULT_CREDIT = 1024 * 1024
 ADVICE = "Start the backend with --trust-client if the front end may do that."
 
 
@@ -103,49 +109,24 @@ class Policy:
 
 
 @dataclasses.dataclass(frozen=True)
-class HookWish:
-    """A hook of the front end."""
-
-    event: str
-    matcher: Optional[str] = None
-    timeout: Optional[float] = None
-    on_failure: str = "block"
-    id: Optional[str] = None
-
-
-@dataclasses.dataclass(frozen=True)
-class ToolWish:
-    """A function of the front end."""
-
-    name: str
-    description: str
-    input_schema: Dict[str, Any]
-    ask: bool = False
-    title: Optional[str] = None
-    annotations: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    max_result_chars: Optional[int] = None
-
-
-@dataclasses.dataclass(frozen=True)
 class Plan:
     """
     A session that is asked for.
 
     Attributes:
         prompt: What to ask first, or None.
-        uuid: The uuid of that message, or None.
-        extensions: Whether the front end wants what is not documented.
         settings: Of the client, by name.
-        hooks, tools: Of the front end.
+        hooks: Of the front end.
+        raw: Whether the front end wants the CLI's own lines, and nothing else.
+        credit: For how many bytes of these it has room.
 
     """
 
     prompt: Any
-    uuid: Optional[str]
-    extensions: bool
     settings: Dict[str, Any]
-    hooks: Tuple[HookWish, ...] = ()
-    tools: Tuple[ToolWish, ...] = ()
+    hooks: Tuple[Hook, ...] = ()
+    raw: bool = False
+    credit: int = DEFAULT_CREDIT
 
 
 def plan_of(request: Request, policy: Policy) -> Plan:
@@ -175,14 +156,17 @@ def plan_of(request: Request, policy: Policy) -> Plan:
     try:
         given = dict(options or {})
         hooks = hooks_of(given.pop("hooks", None))
-        tools = tools_of(given.pop("tools", None))
         settings = settings_of(given, cwd or None, policy)
         Options(**settings)
-        uuid = checked_uuid("uuid", payload.get("uuid"))
     except (UsageError, TypeError) as error:
         raise Refused(SESSION_CREATE_FAILED, str(error), {"error": type(error).__name__}) from None
-    extensions = payload.get("extensions") is True
-    return Plan(None if is_blank else prompt, uuid, extensions, settings, hooks, tools)
+    credit = payload.get("credit", DEFAULT_CREDIT)
+    if isinstance(credit, bool) or not isinstance(credit, int) or credit < 0:
+        raise request.invalid(f"credit must be a number of bytes, not {shown(credit)}.")
+    raw = payload.get("raw") is True
+    if raw and not is_blank:
+        raise request.invalid("a raw session has no prompt. Send it session.line.")
+    return Plan(None if is_blank else prompt, settings, hooks, raw, credit)
 
 
 def settings_of(given: Mapping[str, Any], cwd: Optional[str], policy: Policy) -> Dict[str, Any]:
@@ -263,50 +247,28 @@ def inside(name: str, folders: Any, policy: Policy, cwd: str) -> List[str]:
     return [policy.folder(name, os.path.join(cwd, each)) for each in folders]
 
 
-def hooks_of(value: Any) -> Tuple[HookWish, ...]:
+def hooks_of(value: Any) -> Tuple[Hook, ...]:
     """The hooks of ``options.hooks``: ``{event: [{"matcher": ...}, ...]}``."""
     if value is None:
         return ()
     if not isinstance(value, dict):
         raise UsageError(f"hooks must be an object, {{event: [config]}}; not {shown(value)}")
-    wishes = []
+    hooks = []
     for event, configs in value.items():
         if not isinstance(configs, list):
             raise UsageError(f"hooks[{event!r}] must be a list of configs, not {shown(configs)}")
         for config in configs:
-            wishes.append(HookWish(event, **checked_keys(f"hooks[{event!r}]", config, HOOK_KEYS)))
-            limit = wishes[-1].timeout
+            known = checked_keys(f"hooks[{event!r}]", config, HOOK_KEYS)
+            limit = known.get("timeout")
             if limit is not None and (is_no_number(limit) or not limit > 0):
                 raise UsageError(f"the timeout of a hook is seconds above 0, not {shown(limit)}")
-            identifier = wishes[-1].id
-            if identifier is not None and not isinstance(identifier, str):
-                raise UsageError(f"the id of a hook must be a string, not {shown(identifier)}")
-    return tuple(wishes)
+            hooks.append((event, known.get("matcher"), limit))
+    return tuple(hooks)
 
 
 def is_no_number(value: Any) -> bool:
     """Whether *value* is neither an int nor a float."""
     return isinstance(value, bool) or not isinstance(value, (int, float))
-
-
-def tools_of(value: Any) -> Tuple[ToolWish, ...]:
-    """The functions of ``options.tools``."""
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise UsageError(f"tools must be a list of objects, not {shown(value)}")
-    wishes = []
-    for item in value:
-        fields = {"description": "", **checked_keys("tools", item, TOOL_KEYS)}
-        fields.setdefault("input_schema", {"type": "object", "properties": {}})
-        if not isinstance(fields.get("name"), str) or not isinstance(fields["description"], str):
-            raise UsageError(f"each of tools needs a name, a string; not {shown(item)}")
-        if not isinstance(fields["input_schema"], dict):
-            raise UsageError(f"the input_schema of {fields['name']} must be an object")
-        if not isinstance(fields.get("annotations", {}), dict):
-            raise UsageError(f"the annotations of {fields['name']} must be an object")
-        wishes.append(ToolWish(**{**fields, "ask": fields.get("ask") is True}))
-    return tuple(wishes)
 
 
 def checked_keys(where: str, value: Any, known: Tuple[str, ...]) -> Dict[str, Any]:

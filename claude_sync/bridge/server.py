@@ -19,14 +19,12 @@ import os
 import threading
 from logging import DEBUG
 from queue import Empty, SimpleQueue
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Union
 
 from ..errors import ClaudeError, UsageError
 from ..log import logger, shortened
-from ..runtime.responders import Responders
-from ..runtime.timers import Timers
 from ..support.checks import check_seconds
-from ..support.waiting import SLICE, Deadline, take_from
+from ..support.waiting import SLICE, take_from
 from .bounded_lines import LONGEST_LINE, BoundedLines
 from .descriptors import Descriptors
 from .envelope import (
@@ -42,14 +40,21 @@ from .envelope import (
     Request,
     encode_envelope,
     is_piece,
+    raw_line,
     read_request,
 )
 from .options import Policy, plan_of
 from .output import SESSION_BOUND, Output
-from .sessions import CLOSING_TIME, Session, details_of
+from .sessions import Session, details_of
+from .threads import Workers
+from .tunnel import RawSession
 
 __all__ = ["Server", "main", "serve"]
 
+AnySession = Union[Session, RawSession]
+
+# How long a CLI may take to end, at most.
+CLOSING_TIME = 10.0
 # Longer than a client takes to close.
 CLOSING = 15.0
 # A front end may read what was said last as long as it reads at all; and not for ever.
@@ -92,16 +97,14 @@ class Server:
         self.policy = policy or Policy()
         self.callback_timeout = callback_timeout
         self._max_sessions = max_sessions
-        self._pool = Responders("bridge")
-        self._readers = Responders("bridge-input")
-        self._writers = Responders("bridge-output")
-        self.timers = Timers("bridge")
+        self._workers = Workers("bridge")
+        self._pipes = Workers("bridge-pipe")
         # Something is put here when it is time to end. Signal handlers may use it.
         self._ending: SimpleQueue[str] = SimpleQueue()
         self.output = Output(write, lambda: self.stop("the front end reads no more"), bound)
         # Guards the sessions, and whether it is closing.
         self._lock = threading.Lock()
-        self._sessions: Dict[str, Session] = {}
+        self._sessions: Dict[str, AnySession] = {}
         self._closing = False
         # One for each CLI that there may be; those that are being closed count, too.
         self._places = threading.BoundedSemaphore(max_sessions)
@@ -112,16 +115,18 @@ class Server:
             "session.interrupt": lambda request: self._session_of(request).interrupt(request),
             "session.kill": self._kill,
             "callback.response": self._respond,
-            "callback.progress": self._progress,
             "query.call": lambda request: self._session_of(request).call(request),
+            "session.line": lambda request: self._raw_of(request).message(request),
+            "session.credit": lambda request: self._raw_of(request).add_credit(request),
+            "session.end_input": lambda request: self._raw_of(request).end_input(),
         }
 
     # Its life.
 
     def serve(self) -> None:
         """Serve until the input ends, or :meth:`stop` is called; then end everything."""
-        self._writers.run(self.output.write_all)
-        self._readers.run(self._read_all)
+        self._pipes.run(self.output.write_all)
+        self._pipes.run(self._read_all)
         while True:
             with contextlib.suppress(Empty):
                 logger.info("the bridge ends: %s", take_from(self._ending, SLICE))
@@ -142,16 +147,15 @@ class Server:
             self.run(lambda session=session: self._close_session(session))  # type: ignore[misc]
         # What was asked for before is answered, too: everything waits for a CLI, if for
         # anything, and those are being closed.
-        join(self._pool.stop(), CLOSING)
+        self._workers.join(CLOSING)
         self.output.flush(LAST_WORDS, ALL_LAST_WORDS)
         self.output.end()
         self._release()
-        threads = [*self._readers.stop(), *self._writers.stop(), self.timers.stop()]
-        join(threads, JOINING)
+        self._pipes.join(JOINING)
 
     def run(self, task: Callable[[], None]) -> None:
-        """Run *task* on a thread of the pool."""
-        self._pool.run(task)
+        """Run *task* on another thread."""
+        self._workers.run(task)
 
     # What goes out.
 
@@ -202,6 +206,13 @@ class Server:
 
     def receive(self, line: bytes) -> None:
         """Follow one line, or tell why not."""
+        raw = raw_line(line)
+        if raw is not None:
+            with self._lock:
+                session = self._sessions.get(raw[0])
+            if isinstance(session, RawSession):
+                session.line(raw[1])
+                return
         if logger.isEnabledFor(DEBUG):
             logger.debug("< %s", shortened(line))
         try:
@@ -225,7 +236,7 @@ class Server:
             code = UNFORESEEN.get(request.type, SDK_ERROR)
             self.error(code, text, request.id, request.session_id, details_of(error))
 
-    def _session_of(self, request: Request) -> Session:
+    def _session_of(self, request: Request) -> AnySession:
         with self._lock:
             session = self._sessions.get(request.session_id or "")
         if session is None:
@@ -233,10 +244,16 @@ class Server:
             raise Refused(SESSION_NOT_FOUND, text)
         return session
 
+    def _raw_of(self, request: Request) -> RawSession:
+        session = self._session_of(request)
+        if not isinstance(session, RawSession):
+            raise request.invalid('the session was not created with "raw": true.')
+        return session
+
     def _create(self, request: Request) -> None:
         plan = plan_of(request, self.policy)
         try:
-            session = Session(self, plan)
+            session = RawSession(self, plan) if plan.raw else Session(self, plan)
         except (UsageError, TypeError) as error:
             details = details_of(error)
             raise Refused(SESSION_CREATE_FAILED, str(error), details) from None
@@ -252,7 +269,7 @@ class Server:
             raise Refused(SESSION_CREATE_FAILED, text)
         self.run(lambda: self._start(session, request))
 
-    def _start(self, session: Session, request: Request) -> None:
+    def _start(self, session: AnySession, request: Request) -> None:
         try:
             self._take_place(session)
             session.start(request.id)
@@ -264,7 +281,7 @@ class Server:
             self.error(SESSION_CREATE_FAILED, str(error), request.id, None, details_of(error))
             self._close_session(session)
 
-    def _take_place(self, session: Session) -> None:
+    def _take_place(self, session: AnySession) -> None:
         """Wait for the end of a CLI, if there are too many: those of sessions that were killed."""
         if not self._places.acquire(timeout=CLOSING):
             raise UsageError("the CLIs of sessions that were killed do not end. Try again later.")
@@ -287,7 +304,7 @@ class Server:
 
         self.run(kill)
 
-    def _close_session(self, session: Session, timeout: float = CLOSING_TIME) -> None:
+    def _close_session(self, session: AnySession, timeout: float = CLOSING_TIME) -> None:
         try:
             session.close(timeout)
         except Exception:
@@ -304,11 +321,7 @@ class Server:
             text = f"there is no open callback {request.id}: it was answered, or its time is up."
             raise Refused(CALLBACK_NOT_FOUND, text)
 
-    def _progress(self, request: Request) -> None:
-        for session in self._sessions_of(request):
-            session.progress(request)
-
-    def _sessions_of(self, request: Request) -> List[Session]:
+    def _sessions_of(self, request: Request) -> List[AnySession]:
         """Those that may have the callback that is meant."""
         if request.id is None:
             raise request.invalid("id is missing. Put in that of the callback.request.")
@@ -367,14 +380,6 @@ def serve(
         server.serve()
     finally:
         pipes.close()
-
-
-def join(threads: Sequence[Optional[threading.Thread]], timeout: float) -> None:
-    """Wait for threads, together no longer than *timeout* seconds."""
-    deadline = Deadline(timeout)
-    for thread in threads:
-        if thread is not None:
-            thread.join(deadline.left())
 
 
 def stop_at_signals(stop: Callable[[str], None]) -> None:

@@ -76,10 +76,6 @@ def create_payload(options: Options, extensions: bool) -> Dict[str, Any]:
     merge_prompts(given)
     if not extensions:
         refuse_undocumented(given)
-    else:
-        # A CLI that dies between two questions is brought back there, if at all.
-        given.update(on_crash=options.on_crash, start_timeout=options.start_timeout)
-        given.update(control_timeout=options.control_timeout)
     payload: Dict[str, Any] = {"prompt": "", "options": given}
     payload["cwd"] = "" if options.cwd is None else os.fspath(options.cwd)
     return payload

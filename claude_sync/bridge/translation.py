@@ -15,58 +15,89 @@ nowhere else:
 what the client says       what the backend is told
 =========================  ==============================================================
 ``initialize``             ``session.create`` with an empty prompt; its reply is what the
-                           backend tells of the CLI, asked for with ``query.call`` if need be
-``user``                   ``session.send``; while a question runs, with ``steer``
+                           backend tells of the CLI when it is asked with ``query.call``
+``user``                   ``session.send``
 ``interrupt``              ``session.interrupt``
 any other request          ``query.call``
 ``control_response``       ``callback.response``
 =========================  ==============================================================
 
-* A backend that knows no more than the document says so by what it leaves out of
-  ``session.created``. Then nothing is sent for which the document has no word; what the
-  client wants beyond it is refused, by name.
+* A backend of this library says in ``session.created`` that the session is raw. Then its CLI
+  is spoken to in its own words, and only beginnings and ends are translated.
+* For any other backend nothing is sent for which the document has no word; what the client
+  wants beyond it is refused, by name.
 * A message that the backend refuses gets the result that would never come.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ..log import logger
-from ..prompts import is_verbatim
 from ..protocol.control import error_reply, success_reply
-from .callback_forms import REMEMBERED, CallbackForms, progress_of
+from ..protocol.exchange import uuids_of_result
+from ..support.redact import redact_text
+from .callback_forms import REMEMBERED, CallbackForms
 from .calls import call_of, reply_body, reply_code, reply_text
 from .envelope import (
     CALLBACK_NOT_FOUND,
     CALLBACK_TIMEOUT,
     SDK_ERROR,
     SESSION_NOT_FOUND,
+    UUID_LENGTH,
+    encode_anything,
     encode_envelope,
 )
 from .session_settings import DOCUMENTED
-from .steps import End, Step
-from .uuids import Uuids
 
-__all__ = ["Translation"]
+__all__ = ["End", "Step", "Translation"]
 
 Wire = Mapping[str, Any]
 
-# What the backend is asked for when it tells nothing of the CLI by itself, and its name in
-# the reply to the greeting.
+# What the backend is asked for, and its name in the reply to the greeting.
 FACTS = (
     ("supportedCommands", "commands"),
     ("supportedModels", "models"),
     ("accountInfo", "account"),
 )
-# The errors of a session that is over, by the class that a backend of ours tells.
-FATAL = ("CliExited", "CliDidNotStart", "CliNotFound", "ClientClosed")
-# Those of a CLI that was there and has ended by itself: its own words say why.
+# The errors of a CLI that was there and has ended by itself: its own words say why.
 NOT_STARTED = ("CliExited", "CliDidNotStart")
+# What is about uuids that the CLI there has made up: none of them is ours.
+ABOUT_UUIDS = ("user_message_uuid", "user_message_uuids", "origin")
 NO_TOOLS = (
     "the backend of this bridge has no words for functions of this program (tools). Use a "
     "backend of claude_sync, or leave the tools out"
 )
+
+
+class End(NamedTuple):
+    """How a session ended: what to tell people, and the exit code of its CLI, if known."""
+
+    lines: Tuple[str, ...] = ()
+    exit_code: Optional[int] = None
+
+
+class Step:
+    """
+    What follows from one message.
+
+    Attributes:
+        to_backend: Lines for the backend.
+        to_client: Lines that the client reads, as from its CLI.
+        to_people: Lines that it reads as from the stderr of its CLI.
+        end: How the session has ended, or None.
+
+    """
+
+    def __init__(self) -> None:
+        self.to_backend: List[bytes] = []
+        self.to_client: List[bytes] = []
+        self.to_people: List[str] = []
+        self.end: Optional[End] = None
+
+    def say(self, message: Wire) -> None:
+        """Let the client read *message*."""
+        self.to_client.append(encode_anything(message))
 
 
 class Asked(NamedTuple):
@@ -75,10 +106,7 @@ class Asked(NamedTuple):
     kind: str
     request_id: str = ""
     subtype: str = ""
-    uuid: Optional[str] = None
     fact: str = ""
-    # What was sent, if it can be sent in another way.
-    message: Any = None
 
 
 class Translation:
@@ -88,22 +116,20 @@ class Translation:
     Args:
         prefix: What all ids of our envelopes begin with.
         payload: Of ``session.create``, as far as it does not depend on the greeting.
-        extensions: Whether to ask the backend for more than the document has.
 
     Attributes:
         session_id: The backend's id of the session, once it is known.
-        extended: Whether the backend knows more than the document.
+        is_raw: Whether the CLI there is spoken to in its own words.
         pid: The process id of the CLI, on its machine, if the backend tells.
 
     """
 
-    def __init__(self, prefix: str, payload: Wire, extensions: bool = True) -> None:
+    def __init__(self, prefix: str, payload: Wire) -> None:
         self._prefix = prefix
         self._count = 0
         self._payload = payload
-        self._extensions = extensions
         self.session_id: Optional[str] = None
-        self.extended = False
+        self.is_raw = False
         self.pid: Optional[int] = None
         self._asked: Dict[str, Asked] = {}
         self._callbacks = CallbackForms()
@@ -111,20 +137,36 @@ class Translation:
         # The greeting that is not answered yet, and what is known for its answer.
         self._greeting = ""
         self._facts: Dict[str, Any] = {}
-        self._uuids = Uuids()
-        self._sdk_session_id = ""
-        self._heard_stderr = False
         self._killed = False
         self._is_gone = False
 
     # What the client says.
+
+    def create(self, greeting: Wire) -> Step:
+        """Have the session made that a greeting of the client begins."""
+        step = Step()
+        fields = greeting.get("request") or {}
+        self._greeting = str(greeting.get("request_id"))
+        payload = {**self._payload, "options": dict(self._payload["options"])}
+        if fields.get("hooks"):
+            payload["options"]["hooks"] = self._callbacks.hooks(fields["hooks"])
+        if isinstance(fields.get("jsonSchema"), dict):
+            form = {"type": "json_schema", "schema": fields["jsonSchema"]}
+            payload["options"]["output_format"] = form
+        self._wants_tools = bool(fields.get("sdkMcpServers"))
+        if self._wants_tools and not payload.get("raw"):
+            step.say(error_reply(self._greeting, NO_TOOLS))
+        else:
+            self._put(step, "session.create", payload, Asked("create", self._greeting))
+        return step
 
     def from_client(self, message: Wire) -> Step:
         """What follows from a line of the client."""
         step = Step()
         kind = message.get("type")
         if kind == "user":
-            self._send(step, message)
+            payload = {"message": (message.get("message") or {}).get("content")}
+            self._put(step, "session.send", payload, Asked("send"))
         elif kind == "control_response":
             self._answer(step, message)
         elif kind == "control_request":
@@ -135,7 +177,7 @@ class Translation:
             logger.debug("a %s has no place in an envelope; not sent", kind)
         return step
 
-    def kill(self, timeout: Optional[float] = None) -> Step:
+    def kill(self, timeout: float) -> Step:
         """
         Ask the backend to end the session; at once if it exists, else when it does.
 
@@ -145,7 +187,7 @@ class Translation:
         if not self._killed:
             self._killed = True
             if self.session_id is not None:
-                payload = {} if timeout is None or not self.extended else {"timeout": timeout}
+                payload = {"timeout": timeout} if self.is_raw else {}
                 self._put(step, "session.kill", payload, Asked("kill"))
         return step
 
@@ -155,67 +197,20 @@ class Translation:
             return not self._is_gone
         return any(asked.kind == "create" for asked in self._asked.values())
 
-    def _request(self, step: Step, request_id: str, subtype: Any, fields: Wire) -> None:
-        if subtype == "initialize":
-            self._create(step, request_id, fields)
-        elif subtype == "interrupt":
-            keeps = self.extended and fields.get("cancel_queued") is not True
-            payload = {"cancel_queued": False} if keeps else {}
-            self._put(step, "session.interrupt", payload, Asked("interrupt", request_id))
-        elif subtype == "mcp_message":
-            told = progress_of(fields.get("message"))
-            if told is not None and self._callbacks.is_open(told[0]):
-                self._put(step, "callback.progress", told[1], id=told[0])
+    def _request(self, step: Step, request_id: str, subtype: Any, fields: Dict[str, Any]) -> None:
+        if subtype == "interrupt":
+            self._put(step, "session.interrupt", {}, Asked("interrupt", request_id))
+            return
+        call = call_of(str(subtype), fields)
+        if isinstance(call, str):
+            step.say(error_reply(request_id, call, "not_over_this_bridge"))
         else:
-            call = call_of(str(subtype), fields, self.extended)
-            if isinstance(call, str):
-                step.say(error_reply(request_id, call, "not_over_this_bridge"))
-            else:
-                asked = Asked("call", request_id, str(subtype))
-                self._put(step, "query.call", call, asked)
-
-    def _create(self, step: Step, request_id: str, fields: Wire) -> None:
-        payload = {**self._payload, "options": dict(self._payload["options"])}
-        options = payload["options"]
-        if fields.get("hooks"):
-            options["hooks"] = self._callbacks.hooks(fields["hooks"], self._extensions)
-        if fields.get("sdkMcpServers"):
-            if not self._extensions:
-                step.say(error_reply(request_id, NO_TOOLS))
-                return
-            self._wants_tools = True
-            allowed = options.get("allowed_tools") or ()
-            options["tools"] = self._callbacks.tools(
-                fields.get("sdkMcpServerManifests") or {}, allowed
-            )
-        if isinstance(fields.get("jsonSchema"), dict):
-            options["output_format"] = {"type": "json_schema", "schema": fields["jsonSchema"]}
-        if self._extensions:
-            payload["extensions"] = True
-        self._greeting = request_id
-        self._put(step, "session.create", payload, Asked("create", request_id))
-
-    def _send(self, step: Step, message: Wire) -> None:
-        uuid = str(message.get("uuid"))
-        payload: Dict[str, Any] = {"message": (message.get("message") or {}).get("content")}
-        asked = Asked("send", uuid=uuid)
-        if self.extended:
-            payload["uuid"] = uuid
-            if is_verbatim(message):
-                payload["verbatim"] = True
-            if message.get("shouldQuery") is False:
-                payload["should_query"] = False
-                asked = asked._replace(subtype="context")
-            elif self._uuids.running is not None:
-                payload["steer"] = True
-                asked = asked._replace(subtype="steer", message=message)
-        self._uuids.sent(uuid)
-        self._put(step, "session.send", payload, asked)
+            self._put(step, "query.call", call, Asked("call", request_id, str(subtype)))
 
     def _answer(self, step: Step, message: Wire) -> None:
         response = message.get("response") or {}
         identity = str(response.get("request_id"))
-        answers = self._callbacks.answer(identity, response, self.extended)
+        answers = self._callbacks.answer(identity, response)
         if answers is None:
             return
         payload, interrupts = answers
@@ -242,53 +237,39 @@ class Translation:
         if asked is None or asked.kind != "create":
             return
         self.session_id = str(envelope.get("session_id"))
-        self._sdk_session_id = str(payload.get("sdk_session_id") or "")
+        pid = payload.get("pid")
+        self.pid = pid if isinstance(pid, int) else None
+        # The id is part of what stands before each line, whose length is known.
+        is_uuid = self.session_id.isascii() and len(self.session_id) == UUID_LENGTH
+        self.is_raw = payload.get("raw") is True and "raw" in self._payload and is_uuid
         if self._killed:
             # It was no longer wanted before it was there.
             self._put(step, "session.kill", {}, Asked("kill"))
-            return
-        pid, greeting = payload.get("pid"), payload.get("greeting")
-        self.pid = pid if isinstance(pid, int) else None
-        self.extended = self._extensions and isinstance(greeting, dict)
-        unknown = sorted(set(self._payload["options"]) - DOCUMENTED)
-        if unknown and not self.extended:
-            names = ", ".join(unknown)
-            logger.warning("the backend knows the document only, and perhaps not: %s", names)
-        if self.extended:
-            self._greet(step, greeting)
-        elif self._wants_tools:
+        elif self._wants_tools and not self.is_raw:
             step.say(error_reply(self._greeting, NO_TOOLS))
-        else:
+        elif not self.is_raw:
+            unknown = sorted(set(self._payload["options"]) - DOCUMENTED)
+            if unknown:
+                names = ", ".join(unknown)
+                logger.warning("the backend knows the document only, and perhaps not: %s", names)
             for method, name in FACTS:
                 call = {"method": method, "args": []}
                 self._put(step, "query.call", call, Asked("fact", fact=name))
-
-    def _greet(self, step: Step, body: Any) -> None:
-        step.say(success_reply(self._greeting, body))
-        self._greeting = ""
 
     def _told_fact(self, step: Step, name: str, value: Any) -> None:
         if value is not None:
             self._facts[name] = value
         if not any(asked.kind == "fact" for asked in self._asked.values()):
-            self._greet(step, self._facts)
+            step.say(success_reply(self._greeting, self._facts))
 
     def _message(self, step: Step, _: Wire, payload: Wire) -> None:
         kind = payload.get("type")
-        if kind == "result":
-            read = self._uuids.in_result if self.extended else self._uuids.without
-            payload = read(payload)
-        elif kind == "command_lifecycle":
-            if not self.extended:
-                return  # about a uuid that is none of ours
-            self._uuids.in_lifecycle(payload)
-        step.say(payload)
-
-    def _updated(self, step: Step, _: Wire, payload: Wire) -> None:  # noqa: ARG002
-        self._sdk_session_id = str(payload.get("sdk_session_id") or "")
+        if kind == "result" and uuids_of_result(payload):
+            payload = {key: value for key, value in payload.items() if key not in ABOUT_UUIDS}
+        if kind != "command_lifecycle":
+            step.say(payload)
 
     def _stderr(self, step: Step, _: Wire, payload: Wire) -> None:
-        self._heard_stderr = True
         step.to_people.append(str(payload.get("line")))
 
     def _called_back(self, step: Step, envelope: Wire, payload: Wire) -> None:
@@ -312,21 +293,21 @@ class Translation:
         succeeded = payload.get("success") is True
         if asked.kind == "fact":
             self._told_fact(step, asked.fact, payload.get("result") if succeeded else None)
-        elif not succeeded and error_class(payload) in FATAL:
-            self._fail(step, str(payload.get("error")), payload["details"])
         elif succeeded:
             body = reply_body(asked.subtype, payload.get("result"))
             step.say(success_reply(asked.request_id, body))
         else:
-            step.say(error_reply(asked.request_id, reply_text(payload), reply_code(payload)))
+            text = redact_text(reply_text(payload))
+            step.say(error_reply(asked.request_id, text, reply_code(payload)))
 
     def _interrupted(self, step: Step, envelope: Wire, payload: Wire) -> None:
         asked = self._asked.pop(str(envelope.get("id")), None)
         if asked is not None and asked.kind == "interrupt":
-            cancelled = payload.get("cancelled")
-            for uuid in cancelled if isinstance(cancelled, list) else ():
-                self._uuids.over(uuid)
             step.say(success_reply(asked.request_id, payload))
+
+    def _was_ended(self, step: Step, _: Wire, payload: Wire) -> None:
+        exit_code = payload.get("exit_code")
+        step.end = End((), exit_code if isinstance(exit_code, int) else None)
 
     def _was_killed(self, step: Step, _: Wire, __: Wire) -> None:
         self._is_gone = True
@@ -334,34 +315,30 @@ class Translation:
 
     def _error(self, step: Step, envelope: Wire, payload: Wire) -> None:
         identity, code = str(envelope.get("id")), payload.get("code")
-        text = str(payload.get("message") or code)
+        text = redact_text(str(payload.get("message") or code))
         details = payload.get("details")
         details = details if isinstance(details, dict) else {}
         asked = self._asked.pop(identity, None)
-        self._is_gone = self._is_gone or code == SESSION_NOT_FOUND
-        is_over = code == SESSION_NOT_FOUND or details.get("error") in FATAL
-        is_end = is_over and asked is not None and asked.kind in ("call", "interrupt")
-        if asked is not None and asked.kind == "create":
-            is_end = details.get("error") in NOT_STARTED
-        if is_end:
-            self._fail(step, text, details)
-            return
-        if asked is not None and asked.kind in ("create", "call", "interrupt"):
-            step.say(error_reply(asked.request_id, text, reply_code(payload) or str(code)))
-            return
-        if asked is not None and asked.kind == "fact":
+        kind = asked.kind if asked is not None else ""
+        is_over = code == SESSION_NOT_FOUND
+        self._is_gone = self._is_gone or is_over
+        if asked is not None and kind in ("create", "call", "interrupt"):
+            did_not_start = kind == "create" and details.get("error") in NOT_STARTED
+            if did_not_start or is_over:
+                self._fail(step, text, details)
+            else:
+                reason = reply_code(payload) or str(code)
+                step.say(error_reply(asked.request_id, text, reason))
+        elif asked is not None and kind == "fact":
             self._told_fact(step, asked.fact, None)
         elif code == CALLBACK_TIMEOUT:
             self._cancelled(step, envelope, payload)
-        elif is_over or (asked is None and code == SDK_ERROR and not self.extended):
+        elif is_over or (not kind and code == SDK_ERROR):
             self._fail(step, text, details)
-        elif asked is not None and asked.message is not None and is_too_late(details):
-            # The turn ended before what was steered came there: as without a bridge, it is
-            # a turn of its own then.
-            self._uuids.running = None
-            self._send(step, asked.message)
-        elif asked is not None and asked.kind == "send":
-            self._refused(step, asked, text)
+        elif kind == "send":
+            # The backend did not take a message: this is how the turn ended that never began.
+            ending = {"type": "result", "subtype": "error_during_execution", "is_error": True}
+            step.say({**ending, "errors": [text], "session_id": ""})
         elif identity in self._callbacks.answered:
             self._answer_again(step, identity, text)
         elif code != CALLBACK_NOT_FOUND:
@@ -370,27 +347,9 @@ class Translation:
     def _fail(self, step: Step, text: str, details: Wire) -> None:
         tail = details.get("stderr_tail")
         # A backend that tells them has the rest of its text from them.
-        lines = [str(line) for line in tail] if isinstance(tail, list) else [text]
-        if self._heard_stderr:
-            lines = []  # they were told as they came
+        lines = [redact_text(str(line)) for line in tail] if isinstance(tail, list) else [text]
         exit_code = details.get("exit_code")
         step.end = End(tuple(lines), exit_code if isinstance(exit_code, int) else None)
-
-    def _refused(self, step: Step, asked: Asked, text: str) -> None:
-        """The backend did not take a message: say how the turn ended that never began."""
-        result: Dict[str, Any] = {
-            "type": "result",
-            "subtype": "error_during_execution",
-            "is_error": True,
-            "errors": [text],
-            "session_id": self._sdk_session_id,
-        }
-        if self._uuids.are_told:
-            result["user_message_uuids"] = [asked.uuid]
-        self._uuids.over(asked.uuid)
-        if asked.subtype:
-            logger.warning("what was steered, or put in as context, is lost: %s", text)
-        step.say(result)
 
     def _answer_again(self, step: Step, identity: str, text: str) -> None:
         """An answer was refused, and the CLI still waits: give the one that lets nothing pass."""
@@ -400,12 +359,6 @@ class Translation:
             self._put(step, "callback.response", payload, id=identity)
 
     # Envelopes of ours.
-
-    def _forget_sent(self) -> None:
-        """Of messages nothing is heard unless they are refused, and that soon."""
-        sent = [id for id, asked in self._asked.items() if asked.kind == "send"]
-        for id in sent[:-REMEMBERED]:
-            del self._asked[id]
 
     def _put(
         self,
@@ -420,7 +373,10 @@ class Translation:
             id = f"{self._prefix}{self._count}"
         if asked is not None:
             self._asked[id] = asked
-            self._forget_sent()
+            # Of messages nothing is heard unless they are refused, and that soon.
+            sent = [id for id, each in self._asked.items() if each.kind == "send"]
+            for old in sent[:-REMEMBERED]:
+                del self._asked[old]
         line = encode_envelope(kind, payload, id=id, session_id=self.session_id)
         step.to_backend.append(line)
 
@@ -432,19 +388,8 @@ SERVED: Dict[str, Callable[[Translation, Step, Wire, Wire], None]] = {
     "query.result": Translation._query_result,
     "sdk.message": Translation._message,
     "session.created": Translation._created,
+    "session.ended": Translation._was_ended,
     "session.interrupted": Translation._interrupted,
     "session.stderr": Translation._stderr,
-    "session.updated": Translation._updated,
     "session.killed": Translation._was_killed,
 }
-
-
-def error_class(payload: Wire) -> Any:
-    """The class of the error of a call that failed, if the backend tells it."""
-    details = payload.get("details")
-    return details.get("error") if isinstance(details, dict) else None
-
-
-def is_too_late(details: Wire) -> bool:
-    """Whether a message could not be steered because nothing ran."""
-    return details.get("error") == "UsageError"

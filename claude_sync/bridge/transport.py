@@ -3,11 +3,13 @@ A session behind a bridge, as a transport: to the client it is a CLI.
 
 ::
 
-    client -> [transport] -> translation -> backend -> its CLI
-    client <- [transport] <- backlog <- translation <- backend
+    client -> [transport] -> backend -> its CLI         a backend of this library: lines as they are
+    client <- [transport] <- backend <- its CLI
+                  ^
+             translation                                any other one: words of the document
 
 An example of how a transport is written, too: ``start`` joins what exists already,
-``write_now`` never waits, ``read`` waits until there is something or the end, and every
+``write`` never waits, ``read`` waits until there is something or the end, and every
 end (closed, killed, the session's, the backend's) is an end of what can be read.
 """
 
@@ -22,10 +24,10 @@ from ..log import logger
 from ..protocol.codec import decode
 from ..support.redact import remember_secrets
 from ..support.waiting import Deadline, wait_for
-from .backlog import Backlog
+from .envelope import encode_envelope, line_prefix
 from .session_settings import create_payload
-from .steps import Step
-from .translation import Translation
+from .threads import Inbox
+from .translation import Step, Translation
 
 if TYPE_CHECKING:
     from ..engine.launch.command import Launch
@@ -38,6 +40,8 @@ KILLED = -9
 SHARE = 0.75
 # How long the rest of a CLI may take that has ended, or does not listen.
 CLEARING_TIME = 1.0
+# So many bytes of the CLI may wait here; then the backend reads it no further.
+CREDIT = 4 * 1024 * 1024
 PLAIN_BACKEND = (
     "the backend of this bridge knows no more than the document of the protocol, which has no "
     "words for {method}(). Use a backend of claude_sync."
@@ -62,12 +66,19 @@ class SessionTransport(Transport):
         self._settings = settings
         self._extensions = extensions
         self._backend: Optional[Backend] = None
-        self._prefix = ""
-        self._backlog = Backlog()
-        self._errors = Backlog()
+        self._ids = ""
+        self._output = Inbox()
+        self._errors = Inbox()
+        # Bytes that were read, and that the backend does not know of yet. The reader's alone.
+        self._taken = 0
         # Guards the translation and what is below; orders what is sent. Notified at the end.
         self._changed = threading.Condition(threading.Lock())
         self._translation: Optional[Translation] = None
+        # What stands before each line of a raw session; empty while it is none.
+        self._prefix = b""
+        # Lines that wait until it is known how the backend wants them.
+        self._held: List[bytes] = []
+        self._input_ends = False
         self._is_over = False
         self._is_free = False
         # The backend has ended.
@@ -86,33 +97,53 @@ class SessionTransport(Transport):
             logger.warning("the backend cannot resume; starting a new conversation")
             options = options.replace(resume=None)
         payload = create_payload(options, self._extensions)
+        if self._extensions:
+            payload.update(raw=True, credit=CREDIT)
         # The secrets of the CLI there must not be shown here, either.
         variables = {name: value for name, value in (options.env or {}).items() if value}
         remember_secrets(variables)
         launch.environment.update(variables)
         launch.confidential.extend([options.mcp_servers, options.settings, options.agents])
-        self._prefix = backend.join(self)
+        self._ids = backend.join(self)
         with self._changed:
-            self._translation = Translation(self._prefix, payload, self._extensions)
+            self._translation = Translation(self._ids, payload)
         self._backend = backend
 
     def write(self, data: bytes) -> None:
-        """Translate whole lines, and send them."""
-        for line in data.split(b"\n"):
-            message = decode(line)
-            if message is not None:
-                with self._changed:
-                    if self._is_over or self._translation is None:
-                        raise BrokenPipeError("the session has ended")
-                    self._do_locked(self._translation.from_client(message))
+        """Send whole lines, or say in other words what is in them."""
+        with self._changed:
+            translation = self._translation
+            if self._is_over or translation is None:
+                raise BrokenPipeError("the session has ended")
+            if self._prefix:
+                self._send_raw_locked(data)
+            elif translation.session_id is not None:
+                self._translate_locked(data)
+            else:
+                self._held.append(data)
+                message = decode(data.partition(b"\n")[0])
+                if message is not None and len(self._held) == 1:
+                    self._do_locked(translation.create(message))
 
     def read(self) -> bytes:
         """What a CLI would have printed."""
-        return self._backlog.take()
+        data = self._output.take()
+        self._taken += len(data)
+        if self._prefix and self._taken >= CREDIT // 2:
+            self._say("session.credit", {"bytes": self._taken})
+            self._taken = 0
+        return data
 
     def read_error(self) -> bytes:
         """What there is to say to people: about the end, mostly."""
         return self._errors.take()
+
+    def end_input(self) -> None:
+        """Tell a CLI of a raw session that nothing more comes."""
+        with self._changed:
+            self._input_ends = True
+            if self._prefix:
+                self._say("session.end_input", {})
 
     def close(self, timeout: float) -> None:
         """Have the session killed, which is polite; wait for that, and then no longer."""
@@ -131,8 +162,6 @@ class SessionTransport(Transport):
 
     def free(self) -> None:
         """Let go of everything."""
-        self._backlog.free()
-        self._errors.free()
         with self._changed:
             self._is_free = True
             self._leave_locked()
@@ -164,12 +193,16 @@ class SessionTransport(Transport):
         return self._backend.argv if self._backend is not None else ()
 
     def check_carries(self, method: str) -> None:
-        """UsageError for what only a backend that knows more than the document can do."""
+        """UsageError for what only a backend of this library can do."""
         translation = self._translation
-        if translation is not None and translation.session_id and not translation.extended:
+        if translation is not None and translation.session_id and not translation.is_raw:
             raise UsageError(PLAIN_BACKEND.format(method=method))
 
     # The backend's side. On the thread that reads for all sessions: nothing waits here.
+
+    def receive_lines(self, lines: List[bytes]) -> None:
+        """Take lines of the CLI of a raw session."""
+        self._output.put(b"\n".join(lines) + b"\n")
 
     def receive(self, envelope: Dict[str, Any]) -> None:
         """Take an envelope for this session."""
@@ -182,12 +215,8 @@ class SessionTransport(Transport):
             if known is None and translation.session_id is not None:
                 assert self._backend is not None
                 self._backend.name_session(translation.session_id, self)
-            try:
-                self._do_locked(step)
-            except OSError as error:  # the disk is full, and nothing may be lost
-                logger.error("what comes for a session cannot be kept: %s", error)
-                self._kill_locked()
-                self._end_locked([f"what came for the session could not be kept: {error}"], None)
+                self._begin_locked(translation)
+            self._do_locked(step)
             self._leave_locked()
             if not self._exists():
                 self._changed.notify_all()
@@ -203,12 +232,42 @@ class SessionTransport(Transport):
 
     # Inside.
 
+    def _begin_locked(self, translation: Translation) -> None:
+        """The session is there: say what was held back, in the form that the backend takes."""
+        held, self._held = b"".join(self._held), []
+        if self._is_over:
+            return
+        if translation.is_raw:
+            self._prefix = line_prefix(translation.session_id or "")
+            self._send_raw_locked(held)
+            if self._input_ends:
+                self._say("session.end_input", {})
+        else:
+            self._translate_locked(held.partition(b"\n")[2])  # without the greeting
+
+    def _send_raw_locked(self, data: bytes) -> None:
+        assert self._backend is not None
+        between = b"}\n" + self._prefix
+        self._backend.send(self._prefix + data[:-1].replace(b"\n", between) + b"}\n")
+
+    def _translate_locked(self, data: bytes) -> None:
+        assert self._translation is not None
+        for line in data.split(b"\n"):
+            message = decode(line)
+            if message is not None:
+                self._do_locked(self._translation.from_client(message))
+
+    def _say(self, kind: str, payload: Mapping[str, Any]) -> None:
+        if self._backend is not None and self._translation is not None:
+            session_id = self._translation.session_id
+            self._backend.send(encode_envelope(kind, payload, id=None, session_id=session_id))
+
     def _do_locked(self, step: Step) -> None:
         assert self._backend is not None
         for line in step.to_backend:
             self._backend.send(line)
         for line in step.to_client:
-            self._backlog.put(line)
+            self._output.put(line)
         for text in step.to_people:
             self._errors.put(f"{text}\n".encode("utf-8", "surrogateescape"))
         if step.end is not None:
@@ -216,7 +275,7 @@ class SessionTransport(Transport):
             # Some backends keep a session whose CLI is dead, or as good as dead.
             self._kill_locked(CLEARING_TIME)
 
-    def _kill_locked(self, timeout: Optional[float] = None) -> None:
+    def _kill_locked(self, timeout: float) -> None:
         if self._translation is not None and self._backend is not None:
             for line in self._translation.kill(timeout).to_backend:
                 self._backend.send(line)
@@ -227,7 +286,7 @@ class SessionTransport(Transport):
         if backend is None or translation is None:
             return
         if self._is_free and not translation.is_known():
-            backend.leave(self._prefix, translation.session_id)
+            backend.leave(self._ids, translation.session_id)
 
     def _exists(self) -> bool:
         translation = self._translation
@@ -241,5 +300,5 @@ class SessionTransport(Transport):
         told: List[str] = [line for text in lines for line in text.splitlines()]
         self._errors.put("".join(f"{line}\n" for line in told).encode("utf-8", "replace"))
         self._errors.end()
-        self._backlog.end()
+        self._output.end()
         self._changed.notify_all()

@@ -223,18 +223,6 @@ def tells_of_interrupts(cli):
     cli.expect_end()
 
 
-def changes_its_id(cli):
-    """Have another id of the conversation in each turn."""
-    cli.accept()
-    number = 0
-    while True:
-        user = next_question(cli)
-        number += 1
-        cli.session_id = f"conversation-{number}"
-        cli.begin_turn(user)
-        cli.end_turn(user, "done")
-
-
 def says_it_to_people(cli):
     """Tell people something before the greeting, and in the turn."""
     cli.print_error("before")
@@ -270,20 +258,29 @@ def stays(cli):
         cli.pause(60)
 
 
-def floods_and_dies_of_an_interrupt(cli):
-    """Say more than a front end is told at once, and exit instead of stopping."""
-    cli.accept()
-    cli.begin_turn(cli.expect("user"))
-    line = json.dumps({"type": "flood", "text": "x" * 10_000}).encode() + b"\n"
-    for _ in range(cli.settings["lines"]):
-        cli.print_raw(line)
-    cli.expect("control_request", subtype="interrupt")
-    cli.exit(9)
-
-
 def dies_of_an_interrupt(cli):
     """Exit instead of stopping."""
     cli.accept()
     cli.begin_turn(cli.expect("user"))
     cli.expect("control_request", subtype="interrupt")
     cli.exit(9)
+
+
+# Whatever a process can print, in whatever portions; the last line has no end.
+PRINTED = (b'{"b":1, "a":2}\n{"type', b'":"x"}\r\n\n', b"no JSON\n\xff\xfe\n", b"rest")
+
+
+def prints_anything(cli):
+    """Print what is no message among what is one, and exit with a code."""
+    cli.expect("control_request", subtype="initialize")
+    for portion in PRINTED:
+        cli.print_raw(portion)
+        cli.pause(0.05)
+    cli.print_error("last words")
+    cli.exit(7)
+
+
+def repeats_its_input(cli):
+    """Print what it reads, and exit at the end of its input."""
+    while True:
+        cli.say(cli.receive())

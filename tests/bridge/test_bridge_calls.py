@@ -1,4 +1,4 @@
-"""Requests as calls: the document's words, the backend's own, and none."""
+"""Requests as calls: the document's words, and none."""
 
 from __future__ import annotations
 
@@ -25,35 +25,19 @@ from claude_sync.bridge.calls import call_of, reply_body, reply_code, reply_text
 )
 def test_the_documents_words(subtype, fields, method, args):
     """A plain backend is called by what is documented."""
-    assert call_of(subtype, fields, False) == {"method": method, "args": args}
+    assert call_of(subtype, fields) == {"method": method, "args": args}
 
 
 @pytest.mark.parametrize("subtype", ["get_settings", "side_question", "nonsense"])
 def test_where_there_is_no_word(subtype):
     """What a plain backend does not know is told by name."""
-    assert subtype in call_of(subtype, {}, False)
+    assert subtype in call_of(subtype, {})
 
 
 def test_fields_that_have_no_place_are_not_dropped():
     """A documented method with more than its arguments is no documented call."""
     fields = {"model": "opus", "surprise": 1}
-    assert "set_model" in call_of("set_model", fields, False)
-    expected = {"method": "control", "args": ["set_model", fields]}
-    assert call_of("set_model", fields, True) == expected
-
-
-def test_a_client_method_is_called_by_name():
-    """A backend of ours is called as a client is, arguments by name."""
-    fields = {"serverName": "files", "enabled": False}
-    expected = {"method": "mcp_toggle", "args": [], "kwargs": {"name": "files", "enabled": False}}
-    assert call_of("mcp_toggle", fields, True) == expected
-    assert call_of("get_usage", {"skip_behaviors": True}, True)["method"] == "usage_report"
-
-
-def test_what_has_no_method_goes_as_it_is():
-    """Any request can be made by control."""
-    call = call_of("get_binary_version", {"a": 1}, True)
-    assert call == {"method": "control", "args": ["get_binary_version", {"a": 1}]}
+    assert "set_model" in call_of("set_model", fields)
 
 
 def test_what_a_call_returned_is_a_reply():
@@ -72,4 +56,3 @@ def test_why_a_call_failed():
     assert reply_code({}) is None
     assert reply_code({"details": {"code": 5}}) is None
     assert reply_code({"details": {"code": "busy"}}) == "busy"
-    assert reply_code({"details": {"error": "UnsupportedByCli"}}) == "unsupported_request"

@@ -16,18 +16,19 @@ from claude_sync.bridge.command import main
 from claude_sync.testing import StandIn
 
 CLI = {"cli": StandIn().command}
+QUESTION = {"type": "user", "message": {"role": "user", "content": "[[sleep 100]]"}}
 
 
 def test_the_end_of_the_input_ends_it(front_end_of_process):
     """All CLIs are closed, also one in mid-turn; the exit code is 0, and nothing is complained."""
     front = front_end_of_process("--trust-client")
-    idle = front.create("hello", options=CLI, extensions=True)
-    busy = front.create("[[sleep 100]]", options=CLI, extensions=True)
-    front.result(idle)
-    front.nth("sdk.message", busy, 0, "system")
-    pids = [each["payload"]["pid"] for each in front.read if each["type"] == "session.created"]
+    front.result(front.create("hello", options=CLI))
+    busy = front.create(options=CLI, raw=True)
+    front.line(busy, QUESTION)
+    front.nth("session.line", busy, 0, "system")
+    pid = front.nth("session.created", busy)["payload"]["pid"]
     assert front.end() == 0
-    assert all(process_is_gone(pid) for pid in pids)
+    assert process_is_gone(pid)
     assert front.stderr == []
 
 
@@ -36,9 +37,8 @@ def test_the_end_of_the_input_ends_it(front_end_of_process):
 def test_a_signal_ends_it_in_peace(front_end_of_process, name):
     """All CLIs are closed, the exit code is 0."""
     front = front_end_of_process("--trust-client")
-    session_id = front.create("hello", options=CLI, extensions=True)
-    front.result(session_id)
-    pid = front.read[0]["payload"]["pid"]
+    front.result(front.create("hello", options=CLI))
+    pid = front.nth("session.created", front.create(options=CLI, raw=True))["payload"]["pid"]
     front.process.send_signal(getattr(signal, name))
     assert front.process.wait(PATIENCE) == 0
     assert process_is_gone(pid)

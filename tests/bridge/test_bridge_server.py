@@ -98,12 +98,11 @@ def test_a_permission_is_asked_and_given(front_end):
 def test_a_permission_has_all_its_fields(front_end):
     """Suggestions and the blocked path are told; updates that are sent back reach the CLI."""
     front = front_end(scripts.asks_with_everything)
-    session_id = front.create("go", extensions=True)
+    session_id = front.create("go")
     asked = front.callback(session_id)
     payload = asked["payload"]
     assert payload["blocked_path"] == "/etc"
     assert payload["decision_reason"] == "outside"
-    assert payload["request"]["tool_name"] == "Write"
     suggestions = payload["suggestions"]
     assert suggestions[0]["mode"] == "acceptEdits"
     answer = {"behavior": "allow", "updated_permissions": suggestions}
@@ -166,14 +165,12 @@ def test_nobody_answers_in_time(front_end):
 
 
 def test_an_interrupt_withdraws_a_permission(front_end):
-    """session.interrupted answers; with extensions the callback is told to be cancelled."""
+    """session.interrupted answers, and the callback is over."""
     front = front_end()
-    session_id = front.create(PERMISSION, extensions=True)
+    session_id = front.create(PERMISSION)
     asked = front.callback(session_id)
     id = front.send("session.interrupt", session_id=session_id)
     assert front.answer(id)["type"] == "session.interrupted"
-    cancelled = front.nth("callback.cancelled", session_id)
-    assert cancelled["id"] == asked["id"]
     front.send("callback.response", {"behavior": "allow"}, session_id=session_id, id=asked["id"])
     front.error(code="CALLBACK_NOT_FOUND", id=asked["id"])
     front.send("session.send", {"message": "still there?"}, session_id=session_id)
@@ -337,7 +334,6 @@ def test_an_id_is_returned_with_every_mistake(front_end):
         {"message": " "},
         {"message": []},
         {"message": [{"text": "no type"}]},
-        {"message": "hello", "uuid": "no uuid"},
     ],
     ids=json.dumps,
 )
@@ -366,19 +362,6 @@ def test_a_session_that_never_was_is_not_found(front_end):
 # Beyond the document.
 
 
-def test_the_uuid_of_a_message_is_the_front_ends(front_end):
-    """The user message has it; a second message with the same one is refused."""
-    front = front_end()
-    first, second = (f"12345678-1234-4234-a234-12345678901{digit}" for digit in "01")
-    session_id = front.create("one", uuid=first)
-    assert front.result(session_id)["user_message_uuids"] == [first]
-    payload = {"message": "two", "uuid": second}
-    front.send("session.send", payload, session_id=session_id)
-    assert front.result(session_id, 1)["user_message_uuids"] == [second]
-    id = front.send("session.send", payload, session_id=session_id)
-    assert "was used before" in front.error(id=id)["message"]
-
-
 def test_a_message_can_steer_or_only_tell(front_end):
     """steer joins the turn that runs, should_query asks nothing."""
     front = front_end()
@@ -394,16 +377,6 @@ def test_a_message_can_steer_or_only_tell(front_end):
     assert front.call(session_id, "setModel", "opus")["success"]
     front.send("callback.response", {"behavior": "deny"}, session_id=session_id, id=asked["id"])
     front.wait(lambda message: "left" in json.dumps(message["payload"].get("message", "")))
-
-
-def test_extensions_tell_what_the_cli_answered_to_its_greeting(front_end):
-    """session.created has the greeting, the process id and the version."""
-    front = front_end()
-    front.create(extensions=True)
-    payload = front.read[0]["payload"]
-    assert payload["greeting"]["commands"]
-    assert isinstance(payload["pid"], int)
-    assert payload["pid"] != os.getpid()
 
 
 def test_what_was_asked_before_the_end_is_answered(front_end):
@@ -422,23 +395,6 @@ def test_what_was_asked_before_the_end_is_answered(front_end):
     assert len(answered) == len(set(answered))
 
 
-def test_an_interrupt_tells_what_became_of_queued_messages(front_end):
-    """With extensions, the CLI's receipt; cancel_queued is passed on."""
-    front = front_end(scripts.tells_of_interrupts)
-    told = []
-    for payload in ({}, {"cancel_queued": False}):
-        session_id = front.create("go", extensions=True)
-        front.nth("sdk.message", session_id, said="system")
-        id = front.send("session.interrupt", payload, session_id=session_id)
-        receipt = front.answer(id)["payload"]
-        assert receipt["cancelled"] == ["a"]
-        told.append(json.loads(receipt["still_queued"][0]))
-    assert told == [{"subtype": "interrupt", "cancel_queued": True}, {"subtype": "interrupt"}]
-    plain = front.create("go")
-    front.nth("sdk.message", plain, said="system")
-    assert front.answer(front.send("session.interrupt", session_id=plain))["payload"] == {}
-
-
 def test_the_death_of_an_idle_cli_is_told_at_once(front_end):
     """An SDK_ERROR that answers nothing; the next message starts the CLI again."""
     front = front_end(scripts.dies_idle)
@@ -453,38 +409,6 @@ def test_the_death_of_an_idle_cli_is_told_at_once(front_end):
     assert not [message for message in front.read if message["type"] == "error" and "id" in message]
     front.send("session.send", {"message": "again"}, session_id=session_id)
     assert front.result(session_id, 1)["result"] == "resumed"
-
-
-def test_the_id_of_a_conversation_is_told_when_it_is_known(front_end):
-    """session.updated, for whoever asked for extensions; every change of it."""
-    front = front_end(scripts.changes_its_id)
-    session_id = front.create("one", extensions=True, options={"continue_conversation": True})
-    assert front.answer("request-1")["payload"]["sdk_session_id"] is None
-    front.result(session_id)
-    front.send("session.send", {"message": "two"}, session_id=session_id)
-    front.result(session_id, 1)
-    ids = [
-        message["payload"]["sdk_session_id"]
-        for message in front.read
-        if message["type"] == "session.updated"
-    ]
-    assert ids == ["conversation-1", "conversation-2"]
-
-
-def test_the_uuid_of_what_is_steered_or_told_is_the_front_ends(front_end):
-    """It is on the message that the CLI gets."""
-    front = front_end()
-    session_id = front.create()
-    first, second, third = (f"12345678-1234-4234-a234-12345678901{digit}" for digit in "012")
-    about = {"session_id": session_id}
-    front.send("session.send", {"message": "n", "should_query": False, "uuid": first}, **about)
-    assert front.result(session_id)["user_message_uuids"] == [first]
-    front.send("session.send", {"message": PERMISSION, "uuid": second}, **about)
-    asked = front.callback(session_id)
-    front.send("session.send", {"message": "left", "steer": True, "uuid": third}, **about)
-    assert front.call(session_id, "setModel", "opus")["success"]
-    front.send("callback.response", {"behavior": "deny"}, id=asked["id"], **about)
-    front.wait(lambda message: third in json.dumps(message["payload"]))
 
 
 @pytest.mark.parametrize("size", [1, pytest.param(64, marks=pytest.mark.everything)])
@@ -526,30 +450,13 @@ def test_a_front_end_that_never_reads_can_leave(monkeypatch):
         os.close(descriptor)
 
 
-def test_the_words_of_a_cli_to_people_are_told(front_end):
-    """session.stderr, after session.created; only to whoever asked for extensions."""
-    front = front_end(scripts.says_it_to_people)
-    plain, extended = front.create("go"), front.create("go", extensions=True)
-    for session_id in (plain, extended):
-        front.result(session_id)
-        assert front.answer(front.send("session.kill", session_id=session_id))
-    lines = [
-        (message["session_id"], message["payload"]["line"])
-        for message in front.read
-        if message["type"] == "session.stderr"
-    ]
-    assert lines == [(extended, "before"), (extended, "within")]
-
-
 def test_secrets_in_pieces_are_not_logged(front_end, caplog):
-    """Each piece by itself looks like nothing; so pieces, and lines for people, are not shown."""
+    """Each piece by itself looks like nothing; so pieces are not shown."""
     caplog.set_level("DEBUG", "claude_sync")
     front = front_end(scripts.tells_secrets_in_pieces)
     options = {"include_partial_messages": True}
-    session_id = front.create("go", extensions=True, options=options)
+    session_id = front.create("go", options=options)
     assert front.result(session_id)["result"] == "".join(scripts.SECRET_PIECES)
-    for line in scripts.SECRET_LINES:
-        front.wait(lambda told, line=line: told["payload"].get("line") == line)
     assert '> {"type":"sdk.message"' in caplog.text
     for secret in (*scripts.SECRET_PIECES[1:], scripts.SECRET_LINES[1]):
         assert secret not in caplog.text
@@ -559,36 +466,10 @@ def test_secrets_in_pieces_are_not_logged(front_end, caplog):
 def test_a_kill_may_have_little_time(front_end, wrong):
     """timeout is for the CLI to end in peace; what is no time is refused."""
     front = front_end(scripts.stays)
-    session_id = front.create(extensions=True)
+    session_id = front.create(raw=True)
     message = {"type": "session.kill", "id": "k", "session_id": session_id}
     front.send_raw(json.dumps({**message, "payload": {"timeout": wrong}}).encode() + b"\n")
     assert "timeout must be" in front.error(id="k", code="INVALID_MESSAGE")["message"]
     pid = front.read[0]["payload"]["pid"]
     front.answer(front.send("session.kill", {"timeout": 0}, session_id=session_id))
     assert not os.path.exists(f"/proc/{pid}")
-
-
-def test_a_cli_that_dies_of_an_interrupt_has_died(front_end):
-    """The turn was interrupted; what the front end must know is that the CLI is gone."""
-    front = front_end(scripts.dies_of_an_interrupt)
-    session_id = front.create()
-    id = front.send("session.send", {"message": "go"}, session_id=session_id)
-    front.nth("sdk.message", session_id, said="system")
-    front.send("session.interrupt", session_id=session_id)
-    assert front.error(id=id)["details"]["error"] == "CliExited"
-
-
-@pytest.mark.parametrize("kind", ["session.interrupt", "query.call"])
-def test_the_death_of_a_cli_is_told_after_what_it_said(front_end, kind):
-    """Whatever was asked of it: nothing of the session comes after its end."""
-    front = front_end(scripts.floods_and_dies_of_an_interrupt, settings={"lines": 1500})
-    session_id = front.create("go", extensions=True)
-    front.nth("sdk.message", session_id, 0, "flood")
-    ids = [front.send("session.interrupt", session_id=session_id)]
-    if kind == "query.call":
-        payload = {"method": "get_settings"}
-        ids.append(front.send("query.call", payload, session_id=session_id))
-    answers = [front.answer(id) for id in ids]
-    first = min(front.read.index(answer) for answer in answers)
-    told = [said["payload"]["type"] for said in front.read[:first] if said["type"] == "sdk.message"]
-    assert told.count("flood") == 1500

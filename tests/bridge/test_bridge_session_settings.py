@@ -105,13 +105,11 @@ def test_what_has_no_word_is_refused_by_name():
 
 
 def test_other_settings_go_by_their_own_names():
-    """A backend of this library takes them, and who brings a dead CLI back is settled."""
-    told = options_of(extensions=True, resume="x", effort="high", env={"A": "b"}, on_crash="raise")
+    """A backend of this library takes them."""
+    told = options_of(extensions=True, resume="x", effort="high", env={"A": "b"})
     assert told["resume"] == "x"
     assert told["effort"] == "high"
     assert told["env"] == {"A": "b"}
-    assert told["on_crash"] == "raise"
-    assert told["start_timeout"] == 60.0
 
 
 def test_functions_need_more_than_the_document():

@@ -9,7 +9,6 @@ import pytest
 from patience import PATIENCE
 
 from claude_sync import Options, UsageError
-from claude_sync.bridge.backlog import Backlog
 from claude_sync.bridge.transport import SessionTransport
 from claude_sync.engine.launch.command import Launch
 from claude_sync.support.redact import redact_text
@@ -36,7 +35,7 @@ class Recorder:
         self.left.append((prefix, session_id))
 
     def send(self, line):
-        self.sent.append(json.loads(line))
+        self.sent += map(json.loads, line.splitlines())
         if self.sent[-1]["type"] == "session.kill":
             self.killed.set()
 
@@ -70,38 +69,56 @@ GREETING = line(type="control_request", request_id="req_1", request={"subtype": 
 QUESTION = line(type="user", uuid="u", message={"role": "user", "content": "hi"})
 
 
-def created(greeting=None):
+ID = "12345678-1234-4234-a234-123456789012"
+
+
+def created(raw=True):
     """What a backend says of a new session."""
-    payload = {"sdk_session_id": "x"}
-    if greeting is not None:
-        payload["greeting"] = greeting
-    return {"type": "session.created", "id": "1-1", "session_id": "s", "payload": payload}
-
-
-def said(**message):
-    """A message of the CLI."""
-    return {"type": "sdk.message", "session_id": "s", "payload": message}
+    payload = {"sdk_session_id": None, "raw": True} if raw else {"sdk_session_id": "x"}
+    return {"type": "session.created", "id": "1-1", "session_id": ID, "payload": payload}
 
 
 def test_the_session_is_made_when_the_client_greets(transport, backend):
-    """With the settings of both sides; several lines may come at once."""
+    """With the settings of both sides; what was said before it is there is said then."""
     assert not backend.sent
     transport.write(GREETING)
+    transport.write(QUESTION)
     options = backend.sent[0]["payload"]["options"]
     assert (options["model"], options["effort"]) == ("opus", "high")
-    transport.receive(created({}))
-    assert backend.named == ["s"]
+    transport.receive(created())
+    assert backend.named == [ID]
     assert transport.write_now(QUESTION + QUESTION) == 2 * len(QUESTION)
-    assert backend.kinds() == ["session.create", "session.send", "session.send"]
-    assert json.loads(transport.read())["type"] == "control_response"
+    assert backend.kinds() == ["session.create", *["session.line"] * 4]
+    said = [json.loads(GREETING), *[json.loads(QUESTION)] * 3]
+    assert [envelope["payload"] for envelope in backend.sent[1:]] == said
     assert transport.argv == ("backend",)
+
+
+def test_a_plain_backend_is_spoken_to_in_its_words(transport, backend):
+    """Also about what was said before that was known."""
+    transport.write(GREETING + QUESTION)
+    transport.receive(created(raw=False))
+    assert backend.kinds() == ["session.create", "session.send", *["query.call"] * 3]
+
+
+def test_the_backend_hears_how_much_was_read(transport, backend, monkeypatch):
+    """Once half of the room was used, so that it can go on before all of it is."""
+    monkeypatch.setattr("claude_sync.bridge.transport.CREDIT", 1000)
+    transport.write(GREETING)
+    transport.receive(created())
+    transport.receive_lines([b"x" * 399])
+    assert transport.read() == b"x" * 399 + b"\n"
+    assert backend.kinds()[-1] == "session.line"
+    transport.receive_lines([b"x" * 98, b""])
+    assert len(transport.read()) == 100
+    assert backend.sent[-1]["payload"] == {"bytes": 500}
 
 
 def test_what_a_plain_backend_cannot_do(transport):
     """It is told once that is known."""
     transport.check_carries("steer")
     transport.write(GREETING)
-    transport.receive(created())
+    transport.receive(created(raw=False))
     with pytest.raises(UsageError, match=r"steer\(\)"):
         transport.check_carries("steer")
 
@@ -109,13 +126,12 @@ def test_what_a_plain_backend_cannot_do(transport):
 def test_closing_waits_for_the_session_to_be_killed(transport, backend):
     """What was said before can be read, then comes the end."""
     transport.write(GREETING)
-    transport.receive(created({}))
-    transport.read()
-    transport.receive(said(type="last"))
+    transport.receive(created())
+    transport.receive_lines([b'{"type": "last"}'])
     closer = threading.Thread(target=transport.close, args=(PATIENCE,))
     closer.start()
     assert backend.killed.wait(PATIENCE)
-    transport.receive({"type": "session.killed", "session_id": "s", "id": "x", "payload": {}})
+    transport.receive({"type": "session.killed", "session_id": ID, "id": "x", "payload": {}})
     closer.join(PATIENCE)
     assert not closer.is_alive()
     assert backend.kinds()[-1] == "session.kill"
@@ -149,22 +165,30 @@ def test_a_session_that_is_made_too_late_is_killed_and_then_forgotten(transport,
     assert transport.exit_code == -9
     transport.free()
     assert not backend.left
-    transport.receive(created({}))
+    transport.receive(created())
     assert backend.kinds() == ["session.create", "session.kill"]
-    transport.receive({"type": "session.killed", "session_id": "s", "id": "1-2", "payload": {}})
-    assert backend.left == [("1-", "s")]
+    transport.receive({"type": "session.killed", "session_id": ID, "id": "1-2", "payload": {}})
+    assert backend.left == [("1-", ID)]
+
+
+def ended(exit_code):
+    """What a backend says of a CLI that has ended."""
+    return {"type": "session.ended", "session_id": ID, "payload": {"exit_code": exit_code}}
 
 
 def test_the_end_of_the_cli_is_the_end_of_the_session(transport, backend):
     """Its last words and exit code are told, and the backend may forget it."""
     transport.write(GREETING)
-    transport.receive(created({}))
-    details = {"error": "CliExited", "exit_code": 5, "stderr_tail": ["out of luck"]}
-    payload = {"code": "SDK_ERROR", "message": "the CLI exited.", "details": details}
-    transport.receive({"type": "error", "session_id": "s", "payload": payload})
+    transport.receive(created())
+    words = {"type": "session.stderr", "session_id": ID, "payload": {"line": "out of luck"}}
+    transport.receive(words)
+    transport.receive(ended(5))
     assert transport.read_error() == b"out of luck\n"
+    assert transport.read() == b""
     assert transport.wait(0) == 5
     assert backend.kinds()[-1] == "session.kill"
+    with pytest.raises(BrokenPipeError):
+        transport.write(QUESTION)
 
 
 def test_the_end_of_the_backend_is_the_end_of_the_session(transport):
@@ -174,19 +198,6 @@ def test_the_end_of_the_backend_is_the_end_of_the_session(transport):
     assert transport.read() == b""
     assert transport.read_error() == b"no more memory\nthe backend has ended\n"
     assert transport.exit_code == 137
-
-
-def test_a_full_disk_ends_the_session(transport, backend, monkeypatch):
-    """Rather than to lose something."""
-    transport.write(GREETING)
-
-    def full(self, data):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Backlog, "put", lambda self, data: full(self, data) if b"{" in data else 0)
-    transport.receive(created({}))
-    assert transport.read() == b""
-    assert backend.kinds()[-1] == "session.kill"
 
 
 def test_without_a_word_for_resuming_a_new_conversation_begins(backend, caplog):
@@ -217,15 +228,13 @@ def test_secrets_of_the_cli_there_are_known_here(backend):
 def test_closing_waits_for_what_is_left_of_a_dead_cli(transport, backend):
     """The session is over, and is killed all the same; nobody waits for a backend that is gone."""
     transport.write(GREETING)
-    transport.receive(created(greeting={}))
-    details = {"error": "CliExited", "exit_code": 1}
-    error = {"code": "SDK_ERROR", "message": "gone", "details": details}
-    transport.receive({"type": "error", "session_id": "s", "payload": error})
+    transport.receive(created())
+    transport.receive(ended(1))
     assert backend.kinds()[-1] == "session.kill"
     closing = threading.Thread(target=transport.close, args=(PATIENCE,))
     closing.start()
     closing.join(0.05)
     assert closing.is_alive()
-    transport.receive({"type": "session.killed", "session_id": "s", "payload": {}})
+    transport.receive({"type": "session.killed", "session_id": ID, "payload": {}})
     closing.join(PATIENCE)
     assert not closing.is_alive()

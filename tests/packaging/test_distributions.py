@@ -50,7 +50,8 @@ def test_the_library_has_few_data_files(sources):
     """Each needs a line in setup.cfg."""
     other = {name for name in library(sources) if not name.endswith(".py")}
     styles = {"claude_sync/render/chat.css", "claude_sync/render/page.css"}
-    assert other == {"claude_sync/py.typed", "claude_sync/testing/drift/baseline.json", *styles}
+    tables = {"claude_sync/bridge/schema.json", "claude_sync/testing/drift/baseline.json"}
+    assert other == {"claude_sync/py.typed", *tables, *styles}
 
 
 def test_the_source_distribution_has_what_its_tests_need(sdist, sources):

@@ -23,9 +23,9 @@ def front(cli, model, home):
 def create(front, tmp_path):
     """Create sessions in the test's own folder."""
 
-    def make(prompt="", *, extensions=False, **options):
+    def make(prompt="", **options):
         settings = {"env": front.environment, "start_timeout": START_TIMEOUT, **options}
-        return front.create(prompt, cwd=tmp_path, options=settings, extensions=extensions)
+        return front.create(prompt, cwd=tmp_path, options=settings)
 
     return make
 
@@ -83,11 +83,11 @@ def test_a_real_hook_blocks(front, create, model):
     model.when("run the hooked command").reply(
         [tool_use("Bash", {"command": "echo hooked"})]
     ).then_reply(text("blocked, then"))
-    hooks = {"PreToolUse": [{"matcher": "Bash", "id": "guard"}]}
+    hooks = {"PreToolUse": [{"matcher": "Bash", "timeout": 60}]}
     session_id = create("run the hooked command", hooks=hooks, allowed_tools=["Bash"])
     asked = front.callback(session_id)
     payload = asked["payload"]
-    assert (payload["callback_type"], payload["hook_id"]) == ("hook", "guard")
+    assert payload["callback_type"] == "hook"
     assert payload["hook_input"]["tool_input"]["command"] == "echo hooked"
     answer = {"decision": "block", "reason": "the guard says no"}
     front.send("callback.response", answer, session_id=session_id, id=asked["id"])

@@ -1,0 +1,200 @@
+"""
+What the threads of a bridge share: tasks, lines on their way out, bytes on their way in.
+
+Whoever puts something in never waits; only a thread that has nothing else to do does.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Callable, Deque, Optional, Set
+
+from ..log import logger
+from ..support.waiting import Deadline
+
+if TYPE_CHECKING:
+    from ..engine.launch.transport import Transport
+
+__all__ = ["Inbox", "Lane", "Sender", "Workers"]
+
+Task = Callable[[], None]
+
+
+class Workers:
+    """A thread for each task that runs at the same time as others."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()  # guards the threads
+        self._threads: Set[threading.Thread] = set()
+
+    def run(self, task: Task) -> None:
+        """Run *task* on a thread of its own."""
+
+        def work() -> None:
+            try:
+                task()
+            except Exception:
+                logger.exception("a task of the bridge failed")
+            finally:
+                with self._lock:
+                    self._threads.discard(threading.current_thread())
+
+        # Daemon: a program that forgets to close must still be able to exit.
+        thread = threading.Thread(target=work, name=f"{self._name}-worker", daemon=True)
+        with self._lock:
+            self._threads.add(thread)
+        thread.start()
+
+    def join(self, timeout: float) -> None:
+        """Wait for all tasks, those that they start included, for at most *timeout* seconds."""
+        deadline = Deadline(timeout)
+        while not deadline.is_over():
+            with self._lock:
+                thread = next((each for each in self._threads if each.ident), None)
+            if thread is None:
+                return
+            thread.join(deadline.left())
+
+
+class Lane:
+    """Tasks that run one after the other, on whichever threads *run* has."""
+
+    def __init__(self, run: Callable[[Task], None]) -> None:
+        self._run = run
+        self._lock = threading.Lock()  # guards the two below
+        self._tasks: Deque[Task] = deque()
+        self._busy = False
+
+    def run(self, task: Task) -> None:
+        """Run *task* after those that came before; it must not raise."""
+        with self._lock:
+            self._tasks.append(task)
+            if self._busy:
+                return
+            self._busy = True
+        self._run(self._work)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._tasks:
+                    self._busy = False
+                    return
+                task = self._tasks.popleft()
+            task()
+
+
+class Sender:
+    """
+    Lines for a process: written at once, or by a thread while its pipe is full.
+
+    Args:
+        failed: Called once when the process no longer reads. It must take no lock.
+
+    """
+
+    def __init__(self, transport: Transport, name: str, failed: Callable[[], None]) -> None:
+        self._transport = transport
+        self._name = name
+        self._failed = failed
+        # Guards everything below; never held while something blocks.
+        self._changed = threading.Condition(threading.Lock())
+        self._waiting: Deque[bytes] = deque()
+        self._is_writing = False
+        self._ends_input = False
+        self._stopped = False
+        self.thread: Optional[threading.Thread] = None
+
+    def send(self, data: bytes) -> None:
+        """Write *data* without waiting; after the end nobody wants it."""
+        with self._changed:
+            if self._stopped or self._ends_input:
+                return
+            if not self._waiting and not self._is_writing:
+                try:
+                    data = data[self._transport.write_now(data) :]
+                except OSError as error:
+                    self._fail_locked(error)
+                    return
+            if data:
+                self._waiting.append(data)
+                self._start_locked()
+
+    def end_input(self) -> None:
+        """Close the input of the process when all that waits is written."""
+        with self._changed:
+            self._ends_input = True
+            self._start_locked()
+
+    def stop(self) -> None:
+        """Write no more; what waits is dropped."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def _start_locked(self) -> None:
+        if self.thread is None and not self._stopped:
+            self.thread = threading.Thread(
+                target=self._work, name=f"{self._name}-writer", daemon=True
+            )
+            self.thread.start()
+        self._changed.notify_all()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._is_writing = False
+                self._changed.wait_for(lambda: self._waiting or self._stopped or self._ends_input)
+                if self._stopped:
+                    return
+                data = self._waiting.popleft() if self._waiting else b""
+                self._is_writing = True
+            try:
+                if not data:
+                    self._transport.end_input()
+                    return
+                self._transport.write(data)
+            except OSError as error:
+                with self._changed:
+                    self._fail_locked(error)
+                return
+
+    def _fail_locked(self, error: OSError) -> None:
+        logger.debug("a process of the bridge reads no more: %s", error)
+        if not self._stopped:
+            self._stopped = True
+            self._waiting.clear()
+            self._failed()
+
+
+class Inbox:
+    """Bytes in, bytes out, in order: any thread puts, one takes."""
+
+    def __init__(self) -> None:
+        # Guards the two below; notified of every change.
+        self._changed = threading.Condition(threading.Lock())
+        self._waiting: Deque[bytes] = deque()
+        self._ended = False
+
+    def put(self, data: bytes) -> None:
+        """Add *data*; after the end nobody wants it."""
+        with self._changed:
+            if data and not self._ended:
+                self._waiting.append(data)
+                self._changed.notify_all()
+
+    def end(self) -> None:
+        """Nothing more comes: what waits can be taken, and then b""."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def take(self) -> bytes:
+        """Wait for what is next; b"" at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._ended)
+            data = b"".join(self._waiting)
+            self._waiting.clear()
+            return data

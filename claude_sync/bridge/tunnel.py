@@ -1,0 +1,227 @@
+"""
+A raw session of the backend: a CLI whose lines go both ways as they are.
+
+::
+
+    front end -> server -> [filter] -> CLI
+    front end <- output <- [pump] <- CLI
+
+Decided here and nowhere else:
+
+* What the CLI says is not parsed: a chunk of its lines becomes a chunk of envelopes.
+* The front end says how many bytes it has room for. While it has none, this CLI is not read,
+  and the others are.
+* The session is over when the CLI has ended: ``session.ended`` comes after all that it said.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+
+from ..engine.launch.command import Launch, build_launch
+from ..engine.launch.process import ProcessTransport
+from ..engine.launch.transport import Transport
+from ..options import Options
+from ..protocol.codec import decode, encode
+from ..protocol.lines import LineSplitter
+from .envelope import Request, line_prefix
+from .filter import Filter
+from .threads import Sender
+
+if TYPE_CHECKING:
+    from .options import Plan
+    from .server import Server
+
+__all__ = ["RawSession"]
+
+# How long the rest of what a CLI said may take after its end.
+LAST_WORDS = 5.0
+
+
+def start_cli(options: Options) -> Tuple[Transport, Launch]:
+    """A CLI that runs, and how it was started."""
+    launch = build_launch(options)
+    transport = ProcessTransport()
+    try:
+        transport.start(launch)
+    except BaseException:
+        launch.remove_temporary_files()
+        raise
+    return transport, launch
+
+
+class RawSession:
+    """
+    See the module. The server calls it from the thread that reads, and never waits.
+
+    Attributes:
+        id: The backend's own id of it.
+
+    """
+
+    def __init__(self, server: Server, plan: Plan) -> None:
+        self.id = str(uuid.uuid4())
+        self._server = server
+        self._plan = plan
+        self._options = Options(**plan.settings)
+        self._filter = None
+        if not server.policy.trusted or server.policy.folders:
+            self._filter = Filter(server.policy, plan.settings["cwd"] or "")
+        self._transport: Optional[Transport] = None
+        self._launch: Optional[Launch] = None
+        self._sender: Optional[Sender] = None
+        self._threads: List[threading.Thread] = []
+        self._is_greeted = False
+        # Guards the two below; notified when there is room again.
+        self._room = threading.Condition(threading.Lock())
+        self._credit = plan.credit
+        self._is_closed = False
+
+    # Its life.
+
+    def start(self, id: Optional[str]) -> None:
+        """Start the CLI, and tell that the session is there."""
+        self._server.policy.check_again(self._plan.settings)
+        transport, self._launch = start_cli(self._options)
+        name = f"bridge-{self.id[:8]}"
+        self._sender = Sender(transport, name, transport.kill)
+        self._transport = transport
+        created = {"sdk_session_id": None, "raw": True, "pid": transport.pid}
+        self._send("session.created", created, id)
+        errors = threading.Thread(target=self._pump_errors, name=f"{name}-stderr", daemon=True)
+        output = threading.Thread(
+            target=self._pump, args=(errors,), name=f"{name}-reader", daemon=True
+        )
+        self._threads = [output, errors]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self, timeout: float) -> None:
+        """End the CLI within *timeout* seconds; waits for that."""
+        self._server.output.release(self.id)
+        with self._room:
+            self._is_closed = True
+            self._room.notify_all()
+        transport = self._transport
+        if transport is not None and self._sender is not None and self._launch is not None:
+            self._sender.stop()
+            transport.close(timeout)
+            for thread in (*self._threads, self._sender.thread):
+                if thread is not None:
+                    thread.join(LAST_WORDS)
+            transport.free()
+            self._launch.remove_temporary_files()
+        self._server.output.forget(self.id)
+
+    # What the front end wants.
+
+    def line(self, line: bytes) -> None:
+        """``session.line``: for the CLI, as far as it is allowed."""
+        if self._filter is not None:
+            passed, answer = self._filter.check(line)
+            if answer is not None:
+                self._put(encode(answer))
+            if passed is None:
+                return
+            line = encode(passed)[:-1]
+        if not self._is_greeted:
+            line = self._with_settings(line)
+        if self._sender is not None:
+            self._sender.send(line + b"\n")
+
+    def message(self, request: Request) -> None:
+        """The same, from a front end that writes its envelopes in another way."""
+        self.line(encode(request.payload)[:-1])
+
+    def add_credit(self, request: Request) -> None:
+        """``session.credit``: the front end has room for more."""
+        count = request.payload.get("bytes")
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise request.invalid(f"bytes must be a number of bytes, not {count!r}.")
+        with self._room:
+            self._credit += count
+            self._room.notify_all()
+
+    def end_input(self) -> None:
+        """``session.end_input``: the CLI may come to its end."""
+        if self._sender is not None:
+            self._sender.end_input()
+
+    def refuse(self, request: Request) -> None:
+        """Any other message: this CLI is spoken to in its own words."""
+        raise request.invalid("this session is raw. Send it session.line.")
+
+    send = interrupt = call = refuse
+
+    def respond(self, request: Request) -> bool:  # noqa: ARG002
+        """There are no callbacks here."""
+        return False
+
+    # What the CLI says.
+
+    def _pump(self, errors: threading.Thread) -> None:
+        """Pass on what it prints, whole lines at a time, and tell of the end."""
+        assert self._transport is not None
+        prefix = line_prefix(self.id)
+        between = b"}\n" + prefix
+        begun: List[bytes] = []
+        while True:
+            chunk = self._transport.read()
+            end = chunk.rfind(b"\n")
+            if chunk and end < 0:
+                begun.append(chunk)
+                continue
+            lines = b"".join([*begun, chunk[: max(end, 0)]])
+            begun = [chunk[end + 1 :]]
+            if (chunk or lines) and not self._wait_for_room(len(lines) + 1):
+                break
+            if chunk or lines:
+                self._put_raw(prefix + lines.replace(b"\n", between) + b"}\n")
+            if not chunk:
+                break
+        errors.join(LAST_WORDS)
+        exit_code = self._transport.wait(LAST_WORDS)
+        self._send("session.ended", {"exit_code": exit_code}, None)
+
+    def _pump_errors(self) -> None:
+        assert self._transport is not None
+        splitter = LineSplitter()
+        while True:
+            chunk = self._transport.read_error()
+            for line in splitter.feed(chunk) if chunk else splitter.end():
+                text = line.decode("utf-8", "surrogateescape")
+                told = self._server.line("session.stderr", {"line": text}, None, self.id)
+                self._put_raw(told)
+            if not chunk:
+                return
+
+    def _wait_for_room(self, size: int) -> bool:
+        """Wait until the front end has room for more; False if nobody wants it any more."""
+        with self._room:
+            self._room.wait_for(lambda: self._credit > 0 or self._is_closed)
+            self._credit -= size
+            return not self._is_closed
+
+    # How it does that.
+
+    def _with_settings(self, line: bytes) -> bytes:
+        """A line; the greeting with the settings that the CLI takes there and not as flags."""
+        message = decode(line) or {}
+        request = message.get("request")
+        if not isinstance(request, dict) or request.get("subtype") != "initialize":
+            return line
+        self._is_greeted = True
+        assert self._launch is not None
+        return encode({**message, "request": {**self._launch.initialize, **request}})[:-1]
+
+    def _put(self, line: bytes) -> None:
+        """Say something in place of the CLI."""
+        self._server.output.put(line_prefix(self.id) + line[:-1] + b"}\n")
+
+    def _put_raw(self, data: bytes) -> None:
+        self._server.output.put(data, self.id)
+
+    def _send(self, kind: str, payload: Dict[str, Any], id: Optional[str]) -> None:
+        self._server.output.put(self._server.line(kind, payload, id, self.id))

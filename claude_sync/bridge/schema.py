@@ -11,6 +11,9 @@ import json
 from pathlib import Path
 from typing import Any, Dict
 
+from ..options import Options, names_of
+from .options import NOT_HERE
+
 __all__ = ["schema"]
 
 
@@ -18,4 +21,9 @@ def schema() -> Dict[str, Any]:
     """The schema, as JSON Schema 2020-12 has it."""
     text = Path(__file__).with_name("schema.json").read_text(encoding="utf-8")
     found: Dict[str, Any] = json.loads(text)
+    # Settings of this library, which check themselves; the file has those of the document.
+    options = found["$defs"]["options"]["properties"]
+    for name in names_of(Options):
+        if name not in NOT_HERE:
+            options.setdefault(name, {})
     return found

@@ -95,9 +95,10 @@ def test_the_protocol_does_no_io():
 
 
 def test_only_the_runtime_starts_threads():
-    """Every thread of the library is started in runtime/; pools and the testing kit have theirs."""
+    """Every thread of the library is started in runtime/; pools, bridge and testing kit have theirs."""
     found = {name: lines for name in trees() if (lines := thread_makers_in(name))}
     found.pop("batch/clients.py")  # the workers of pools
+    found.pop("bridge/threads.py")
     assert not [name for name in found if name in files_outside("runtime", "testing")]
     # The search finds threads.
     assert {"runtime/reader.py", "runtime/timers.py", "runtime/responders.py"} <= set(found)

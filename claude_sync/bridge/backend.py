@@ -33,7 +33,7 @@ from ..protocol.codec import decode
 from ..protocol.lines import LineSplitter
 from ..support.redact import redact_lines, redact_text
 from .envelope import LINE_BEGINS, PAYLOAD_BEGINS, is_piece, raw_line
-from .threads import Sender
+from .threads import Sender, thread_of
 
 if TYPE_CHECKING:
     from .transport import SessionTransport
@@ -76,11 +76,8 @@ class Backend:
         self._shutting_down = threading.Lock()  # held by whoever ends the process
         self._shut_down = False
         self._abandoned = False
-        # Daemons: a program that forgets to close must still be able to exit.
-        self._reader = threading.Thread(target=self._read, name=f"{name}-reader", daemon=True)
-        self._errors = threading.Thread(
-            target=self._read_errors, name=f"{name}-stderr", daemon=True
-        )
+        self._reader = thread_of(f"{name}-reader", self._read)
+        self._errors = thread_of(f"{name}-stderr", self._read_errors)
 
     # Its life.
 

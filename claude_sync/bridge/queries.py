@@ -111,7 +111,7 @@ def method_of(client: Client, name: str, snake: str) -> Callable[..., Any]:
     if snake in METHODS:
         function: Callable[..., Any] = getattr(client, snake)
         return function
-    known = [*eight, *METHODS, "control"]
+    known = [*METHODS, "control", *eight]
     meant = nearest(name, known)
     hint = f"Did you mean {meant}?" if meant else f"There are {', '.join(known)}."
     raise Refused(QUERY_METHOD_FAILED, f"there is no method {name!r}. {hint}")

@@ -16,9 +16,15 @@ from ..support.waiting import Deadline
 if TYPE_CHECKING:
     from ..engine.launch.transport import Transport
 
-__all__ = ["Inbox", "Lane", "Sender", "Workers"]
+__all__ = ["Inbox", "Lane", "Sender", "Workers", "thread_of"]
 
 Task = Callable[[], None]
+
+
+def thread_of(name: str, task: Task) -> threading.Thread:
+    """A thread of the bridge, to be started."""
+    # Daemon: a program that forgets to close must still be able to exit.
+    return threading.Thread(target=task, name=name, daemon=True)
 
 
 class Workers:
@@ -41,8 +47,7 @@ class Workers:
                 with self._lock:
                     self._threads.discard(threading.current_thread())
 
-        # Daemon: a program that forgets to close must still be able to exit.
-        thread = threading.Thread(target=work, name=f"{self._name}-worker", daemon=True)
+        thread = thread_of(f"{self._name}-worker", work)
         with self._lock:
             self._threads.add(thread)
         thread.start()
@@ -136,9 +141,7 @@ class Sender:
 
     def _start_locked(self) -> None:
         if self.thread is None and not self._stopped:
-            self.thread = threading.Thread(
-                target=self._work, name=f"{self._name}-writer", daemon=True
-            )
+            self.thread = thread_of(f"{self._name}-writer", self._work)
             self.thread.start()
         self._changed.notify_all()
 

@@ -28,7 +28,7 @@ from ..protocol.codec import decode, encode
 from ..protocol.lines import LineSplitter
 from .envelope import Request, line_prefix
 from .filter import Filter
-from .threads import Sender
+from .threads import Sender, thread_of
 
 if TYPE_CHECKING:
     from .options import Plan
@@ -90,10 +90,8 @@ class RawSession:
         self._transport = transport
         created = {"sdk_session_id": None, "raw": True, "pid": transport.pid}
         self._send("session.created", created, id)
-        errors = threading.Thread(target=self._pump_errors, name=f"{name}-stderr", daemon=True)
-        output = threading.Thread(
-            target=self._pump, args=(errors,), name=f"{name}-reader", daemon=True
-        )
+        errors = thread_of(f"{name}-stderr", self._pump_errors)
+        output = thread_of(f"{name}-reader", lambda: self._pump(errors))
         self._threads = [output, errors]
         for thread in self._threads:
             thread.start()

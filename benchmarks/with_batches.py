@@ -4,6 +4,9 @@ The benchmarks' batches of many prompts. Started by ``run.py``, or by hand::
     python benchmarks/with_batches.py rate 4 80        prompts a second, on stand-in CLIs
     python benchmarks/with_batches.py overhead 1 2000  seconds for each prompt
     python benchmarks/with_batches.py memory 4 100000  bytes after a tenth, and at the end
+    python benchmarks/with_batches.py resume 4 100000  as memory, with a checkpoint; then seconds
+                                                       of a second run, which has nothing to ask
+    python benchmarks/with_batches.py ask 800 4000     seconds for each question to a pool
 
 ``rate`` asks real processes, each of which thinks for a tenth of a second. The others ask
 CLIs in memory, one for each worker, which answer at once: what is left is the library's.
@@ -11,6 +14,9 @@ CLIs in memory, one for each worker, which answer at once: what is left is the l
 
 from __future__ import annotations
 
+import os
+import tempfile
+import threading
 import time
 
 import tasks
@@ -50,10 +56,46 @@ def memory(workers, count):
     return sizes
 
 
-def in_memory(workers, count):
+def resume(workers, count):
+    """What the process has, after a tenth of the prompts and after all; how long to go on."""
+    sizes = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.db")
+        for item in in_memory(workers, count, checkpoint=path):
+            if item.index + 1 in (count // 10, count):
+                sizes.append(tasks.memory("VmRSS"))
+        begin = time.perf_counter()
+        assert all(item.restored for item in in_memory(workers, count, checkpoint=path))
+        return [*sizes, time.perf_counter() - begin]
+
+
+def ask(threads, count):
+    """Seconds for each question of so many threads to a pool of four clients."""
+    threads = int(threads)
+    ready = threading.Barrier(threads + 1)
+    with claude_sync.Pool(4, transport=lambda: ScriptedCli(echo)) as pool:
+        pool.ask("Are you there?")
+
+        def work():
+            ready.wait()
+            for _ in range(count // threads):
+                pool.ask("And now?")
+
+        workers = [threading.Thread(target=work) for _ in range(threads)]
+        for each in workers:
+            each.start()
+        ready.wait()
+        begin = time.perf_counter()
+        for each in workers:
+            each.join()
+        return (time.perf_counter() - begin) / count
+
+
+def in_memory(workers, count, **settings):
     """A batch on CLIs in memory."""
     prompts = (f"prompt {number}" for number in range(count))
-    return claude_sync.map(prompts, workers=int(workers), transport=lambda: ScriptedCli(echo))
+    transport = lambda: ScriptedCli(echo)  # noqa: E731
+    return claude_sync.map(prompts, workers=int(workers), transport=transport, **settings)
 
 
 if __name__ == "__main__":

@@ -35,10 +35,18 @@ ROUND = 20
 RARE = 0.03
 # After a decrease: a little below what the service took.
 BACK_OFF = 0.97
-# The first increase after a decrease, as a share of the window, and how it grows by round.
-FIRST_STEP, FASTER = 0.005, 1.3
-# More than this share refused: the service has suddenly much less room.
-COLLAPSE = 0.3
+# No decrease goes further than that: what is refused at once says too much.
+LOWEST = 0.5
+# The first increase after a decrease, as a share of the window, how it grows by round, and how
+# it grows where there was no room before.
+FIRST_STEP, FASTER, FASTEST = 0.001, 1.3, 2.0
+NEW_ROOM = 1.15
+# More than this share refused: something else has taken the room, maybe not for long.
+COLLAPSE = 0.2
+# The way back goes no further than so many times the window in one step.
+LEAP = 4.0
+# So many rounds without refusals come first.
+PATIENCE = 2
 
 
 class Pace:
@@ -64,8 +72,13 @@ class Pace:
         self._seconds: float | None = None
         self._held_until = float("-inf")
         self._step = FIRST_STEP
-        # Where the window was before a collapse, to come back to.
+        # What the service seemed to take when it was last too much.
+        self._ceiling = self._most
+        # Where the window was before a collapse, to go back there after a few rounds without
+        # refusals; and where it was before that step, in case it was too early.
         self._before: float | None = None
+        self._fallback: float | None = None
+        self._quiet = 0
         self._begin_round(float("-inf"))
         self._requests = Meter(requests_per_minute)
         self._tokens = Meter(tokens_per_minute)
@@ -140,27 +153,35 @@ class Pace:
             return
         share = self._refusals / self._attempts
         if self._refusals >= 2 and share > RARE:
-            if share > COLLAPSE and self._before is None:
-                self._before = self._window
-            else:
-                self._before = None
-            self._window = max(1.0, self._window * (1 - share) * BACK_OFF)
-            self._step = FIRST_STEP
+            self._shrink(share)
             self._begin_round(now)
         elif is_over:
             self._grow()
             self._begin_round(float("-inf"))
 
-    def _grow(self) -> None:
-        if self._before is not None:
-            # Half of the way back; if that is refused, it was the wrong way.
-            self._window += max(1.0, (self._before - self._window) / 2)
-            if self._window >= self._before - 1:
-                self._before = None
+    def _shrink(self, share: float) -> None:
+        self._quiet = 0
+        if self._fallback is not None:
+            # What has taken the room is still there: from here on it goes slowly.
+            self._window, self._before, self._fallback = self._fallback, None, None
         else:
-            self._window *= 1 + self._step
-            self._step *= FASTER
-        self._window = min(self._most, self._window)
+            if share > COLLAPSE and self._before is None:
+                self._before = self._window
+            self._window = max(1.0, self._window * max(LOWEST, (1 - share) * BACK_OFF))
+        self._ceiling = self._window / BACK_OFF
+        # Where few run at once, one more is a large share.
+        self._step = FIRST_STEP * min(1.0, self._window / ROUND)
+
+    def _grow(self) -> None:
+        if self._fallback is not None:
+            self._before = self._fallback = None
+        self._quiet += 1
+        if self._before is not None and self._quiet >= PATIENCE:
+            self._fallback = self._window
+            self._window = min(self._before, self._window * LEAP)
+            return
+        self._window = min(self._most, self._window * (1 + min(1.0, self._step)))
+        self._step *= FASTEST if self._window > self._ceiling * NEW_ROOM else FASTER
 
 
 class Meter:

@@ -63,9 +63,13 @@ def test_a_collapse_is_seen_before_the_round_is_over():
     """Most are refused: it does not take a round of them; and the way back is short."""
     pace = Pace(100)
     now = play(pace, "x" * 25)
-    assert pace.window == 1
-    play(pace, "." * 20 * 20, now)
-    assert pace.window > 90
+    assert pace.window == 50
+    now = play(pace, "x" * 13, now)
+    assert pace.window == 25
+    now = play(pace, "." * 60, now)
+    assert pace.window == 100
+    play(pace, "x" * 25, now)
+    assert pace.window == 25  # it was too early
 
 
 def test_answers_bring_it_back():

@@ -81,7 +81,8 @@ class Options:
     What Claude is:
 
     * ``model``: alias (``"sonnet"``) or full name of the model.
-    * ``fallback_model``: the model to use while the first one is overloaded.
+    * ``fallback_model``: the model to use while the first one is overloaded; 2.1.29 only ends
+      the turn.
     * ``system_prompt``: replaces the CLI's own prompt; ``""`` is no prompt at all. Also
       ``{"type": "preset", "append": TEXT}``, ``{"type": "file", "path": PATH}``, ``{"type":
       "custom", "prompt": TEXT}``.

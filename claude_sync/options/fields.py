@@ -393,11 +393,9 @@ def builtin_tools(name: str, value: Any) -> Any:
 
 def tool_function(name: str, value: Any) -> Any:
     """A function of the program. Names of the CLI's tools are another option."""
-    if isinstance(value, str):
-        wanted = "a Python function; builtin_tools=[...] names the CLI's own tools, and "
-        raise refuse(name, value, wanted + "allowed_tools=[...] allows them")
     if not callable(value):
-        raise refuse(name, value, "a function")
+        names = "builtin_tools=[...] names the CLI's own tools, and allowed_tools=[...] allows them"
+        raise refuse(name, value, f"a Python function; {names}")
     return value
 
 

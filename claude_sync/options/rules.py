@@ -91,10 +91,10 @@ def contradictions(options: Options) -> Iterator[tuple[str, str]]:
         instead = "the 'append' of system_prompt= is the same setting: use one of them"
         yield "append_system_prompt", instead
     # The worst of both: everything passes a policy that was meant to decide.
-    never_asks = options.permission_mode == "bypassPermissions"
-    if never_asks or "dangerously-skip-permissions" in (options.extra_args or {}):
-        advice = "the CLI never asks, so the policy given as permissions= would decide nothing"
-        if options.permissions is not None:
-            yield "permissions", f"without permissions {advice}: leave one of them out"
+    skips = "dangerously-skip-permissions" in (options.extra_args or {})
+    never_asks = skips or options.permission_mode == "bypassPermissions"
+    if never_asks and options.permissions is not None:
+        advice = "the policy given as permissions= would decide nothing: leave one of them out"
+        yield "permissions", f"by its mode or extra_args the CLI never asks, so {advice}"
     if options.retry_effects and not options.retries:
         yield "retry_effects", "retry_effects has no effect without retries: add retries=1 or more"

@@ -471,8 +471,6 @@ class Types:
 
     def _pydantic(self, hint: Any) -> Shape:
         """A type that Pydantic knows all about: its own validation, its own schema."""
-        if hint in self._shapes:
-            return self._shapes[hint]
         name = shown_hint(hint)
         try:
             adapter = sys.modules["pydantic"].TypeAdapter(hint)
@@ -493,8 +491,7 @@ class Types:
             except Exception as error:
                 raise Mismatch(*problems_of_pydantic(error)) from error
 
-        self._shapes[hint] = Shape(schema, convert)
-        return self._shapes[hint]
+        return Shape(schema, convert)
 
     def _adopted(self, adapter: Any, prefix: str) -> Schema:
         """The schema of a type of Pydantic; its definitions become ours, by names that are free."""

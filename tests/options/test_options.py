@@ -78,6 +78,7 @@ def test_what_was_promised_is_there():
     assert {name: getattr(options, name) for name in SETTINGS} == {
         name: setting.default for name, setting in SETTINGS.items()
     }
+    assert options.start_timeout == options.control_timeout == 60
 
 
 def test_options_are_values():
@@ -166,6 +167,7 @@ POSSIBLE = [
     ("env", {"A": "b", "PATH": None}),
     ("extra_args", {"debug": None, "debug-file": "x", "n": 3}),
     ("control_timeout", None),
+    ("task_budget", 1),
     ("post", "manual"),
     ("post", print),
     ("permissions", policies.read_only),

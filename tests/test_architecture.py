@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def test_the_protocol_does_no_io():
 
 
 def test_only_the_runtime_starts_threads():
-    """Every thread of the library is started in runtime/; pools, bridge and testing kit have theirs."""
+    """The runtime starts threads; so do pools, bridge and testing kit."""
     found = {name: lines for name in trees() if (lines := thread_makers_in(name))}
     found.pop("batch/clients.py")  # the workers of pools
     found.pop("bridge/threads.py")
@@ -135,3 +136,9 @@ def test_the_library_does_not_need_its_testing_kit():
     found = {name for name in trees() if "testing" in folders_loaded_by(name)}
     assert not found & set(files_outside("testing"))
     assert found  # the search finds imports
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """In whatever folder: pytest would take one for the other."""
+    names = Counter(path.name for path in Path(__file__).parent.rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []

@@ -62,9 +62,17 @@ def test_one_line_on_a_terminal(without_tqdm, monkeypatch):
     assert stream.getvalue().count("\n") == 1
 
 
-def test_a_bar_where_tqdm_is_installed(monkeypatch):
+@pytest.fixture(scope="module")
+def tqdm():
+    """With its lock, for which Python 3.14 starts a process that stays."""
+    tqdm = needed("tqdm")
+    tqdm.tqdm.get_lock()
+    return tqdm
+
+
+def test_a_bar_where_tqdm_is_installed(monkeypatch, tqdm):
     """With what failed and what it has cost."""
-    monkeypatch.setattr(needed("tqdm").tqdm, "monitor_interval", 0)  # a thread that stays
+    monkeypatch.setattr(tqdm.tqdm, "monitor_interval", 0)  # a thread that stays
     stream = Terminal()
     run(stream, monkeypatch)
     assert "3/3" in stream.getvalue()

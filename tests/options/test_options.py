@@ -78,7 +78,7 @@ def test_what_was_promised_is_there():
     assert {name: getattr(options, name) for name in SETTINGS} == {
         name: setting.default for name, setting in SETTINGS.items()
     }
-    assert options.start_timeout == options.control_timeout == 60
+    assert (options.start_timeout, options.control_timeout, options.returns_retries) == (60, 60, 1)
 
 
 def test_options_are_values():
@@ -168,6 +168,7 @@ POSSIBLE = [
     ("extra_args", {"debug": None, "debug-file": "x", "n": 3}),
     ("control_timeout", None),
     ("task_budget", 1),
+    ("max_turns", 2**53 - 1),
     ("post", "manual"),
     ("post", print),
     ("permissions", policies.read_only),
@@ -201,6 +202,7 @@ IMPOSSIBLE = [
     ("model", 4, None),
     ("system_prompt", 3, None),
     ("system_prompt", {"type": "presett"}, "preset"),
+    ("system_prompt", {"append": "a"}, None),
     ("system_prompt", {"type": "file"}, None),
     ("system_prompt", {"type": "custom"}, None),
     ("thinking", "adaptiv", "adaptive"),
@@ -272,6 +274,7 @@ IMPOSSIBLE = [
     ("add_dirs", "/tmp", None),
     ("max_turns", 0, None),
     ("max_turns", 2.5, None),
+    ("max_turns", 2**53, None),
     ("max_turns", 10**400, None),
     ("max_budget_usd", 0, None),
     ("max_budget_usd", float("nan"), None),
@@ -374,6 +377,16 @@ def test_combinations_that_work_are_taken(given):
     """Near neighbours of the contradictions are accepted."""
     options = Options(**given)
     assert {name: getattr(options, name) for name in given} == given
+
+
+@each("dialect", ["callback", "user-message"])
+def test_a_dialect_refuses_what_it_has_no_words_for(dialect):
+    """That is what only the greeting of real CLIs carries; what has a flag passes."""
+    for given in ({"skills": ["pdf"]}, {"title": "T"}, {"tools": [print]}):
+        with pytest.raises(UsageError, match="has no words for"):
+            Options(dialect=dialect, **given)
+    agents = {"a": {"description": "d", "prompt": "p"}}
+    assert Options(dialect=dialect, agents=agents, skills="all", hooks={}).dialect == dialect
 
 
 # Names.

@@ -128,6 +128,11 @@ def given_blocks(prompt: Any) -> list[dict[str, Any]]:
     return blocks
 
 
+# What the source of an image or a document needs, by its type.
+FILE = ("media_type", "data")
+IN_A_SOURCE = {"url": ("url",), "base64": FILE, "text": FILE}
+
+
 def check_block(block: Any, place: str) -> None:
     """
     Refuse what is no content block, or is one that no CLI can use.
@@ -167,11 +172,8 @@ def check_source(source: Any, place: str) -> None:
             f"{place} is {kind_of(source)}. Write for example {{'type': 'base64', 'media_type': "
             "'image/png', 'data': '...'}, or attach the file: attach=[path]."
         )
-    if source["type"] == "url":
-        check_text(source, "url", place)
-    elif source["type"] in ("base64", "text"):
-        check_text(source, "media_type", place)
-        check_text(source, "data", place)
+    for key in IN_A_SOURCE.get(source["type"], ()):
+        check_text(source, key, place)
     if source["type"] == "base64":
         from ..support.images import decoded
 

@@ -491,24 +491,3 @@ def test_the_schema_and_the_conversion_agree(data):
             # Said once more in JSON, it means the same.
             again = converted(hint, plain_value(calls.pop()))
             assert again == converted(hint, value)
-
-
-@generously
-@given(st.data())
-def test_whole_signatures_agree_too(data):
-    """Several parameters, some with defaults, some arguments missing and some too many."""
-    leaves = data.draw(st.lists(st.sampled_from(LEAVES), max_size=3))
-    optional = data.draw(st.integers(0, len(leaves)))
-    names = ["a", "b", "c"][: len(leaves)]
-    declared = [name if i < optional else f"{name}=None" for i, name in enumerate(names)]
-    others = data.draw(st.sampled_from(["", "**more"]))
-    namespace = {}
-    exec(f"def function({', '.join([*declared, *filter(None, [others])])}): pass", namespace)
-    function = namespace["function"]
-    function.__annotations__ = {name: leaf[0] for name, leaf in zip(names, leaves)}
-    tool = make_tool(function)
-    jsonschema.Draft202012Validator.check_schema(tool.schema)
-    validator = jsonschema.Draft202012Validator(tool.schema)
-    given_values = {name: leaf[1] | st.none() for name, leaf in zip(names, leaves)}
-    arguments = data.draw(st.fixed_dictionaries({}, optional={**given_values, "extra": JSON}))
-    assert tool.run(arguments)["isError"] is not validator.is_valid(arguments)

@@ -302,7 +302,7 @@ class Run:
         if wait is None:
             return CHECK_EVERY
         times = [CHECK_EVERY]
-        if not self._exhausted:
+        if wait and not self._exhausted:
             times.append(wait)
         if self._later:
             times.append(max(wait, self._later[0][0] - now))

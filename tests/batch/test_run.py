@@ -381,6 +381,19 @@ def test_a_prompt_that_waits_for_its_own_try_holds_up_nobody(monkeypatch):
     assert [item.ok for item in batch] == [False, False]
 
 
+def test_failures_that_are_about_the_prompts_slow_nobody_down():
+    """A share of refusals does."""
+
+    def window_after(error):
+        executor = InlineExecutor(lambda _: Outcome(error=error, seconds=9))
+        batch = batch_of(map(str, range(100)), executor, workers=40, retries=0)
+        assert not any(item.ok for item in batch)
+        return batch._pace.window
+
+    assert window_after(claude_sync.PromptTooLong("long")) == 40
+    assert window_after(Overloaded("busy")) <= 20
+
+
 def test_a_limit_is_waited_for_until_it_is_reset(monkeypatch):
     """By everybody: nothing is sent before."""
     monkeypatch.setattr(limits, "RESET_MARGIN", 0.2)

@@ -425,7 +425,7 @@ def merge(path: Any) -> int:
     Put the checkpoints of all shards of a batch into one; how many shards there were.
 
     The shards' files stay. What one of them has cost is added once, so merging twice is
-    harmless, also while other shards still run on other machines.
+    harmless. A shard that still runs is refused: its file is locked.
     """
     path = os.fspath(path)
     sources = sorted(glob.glob(glob.escape(path) + ".*-of-*[0-9]"))

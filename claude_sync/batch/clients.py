@@ -26,7 +26,6 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from concurrent import futures
@@ -50,6 +49,7 @@ from ..log import logger
 from ..messages.answer import Answer
 from ..options import CONVERSATION, Options
 from ..prompts import may_be_command
+from ..support import waiting
 
 if TYPE_CHECKING:
     from ..engine.turn import Turn
@@ -101,19 +101,12 @@ class PoolClosed(ClientClosed):
         return sentence(self.what) + " Make a new Pool."
 
 
-class Deadline:
-    """One timeout, spread over several steps. None never ends."""
+class Deadline(waiting.Deadline):
+    """One timeout, spread over several steps, that errors can name. None never ends."""
 
     def __init__(self, timeout: float | None) -> None:
+        super().__init__(timeout)
         self.timeout = timeout
-        self._end = None if timeout is None else time.monotonic() + timeout
-
-    def left(self, at_most: float | None = None) -> float | None:
-        """Seconds until the end, never below zero; None without an end."""
-        left = None if self._end is None else max(0.0, self._end - time.monotonic())
-        if left is None or at_most is None:
-            return at_most if left is None else left
-        return min(left, at_most)
 
 
 class Workers:
@@ -445,7 +438,7 @@ class Clients:
         for member in members:
             self._forget(member)
         for workers in (self.askers, self._helpers):
-            workers.close(deadline.left(JOINING_TIME))
+            workers.close(deadline.within(JOINING_TIME))
 
     # How.
 
@@ -460,7 +453,7 @@ class Clients:
             self._serve()
             while True:
                 try:
-                    return ticket.result(deadline.left(SLICE))
+                    return ticket.result(deadline.within(SLICE))
                 except futures.TimeoutError:
                     if deadline.left() == 0:
                         return self._withdraw(ticket)
@@ -586,7 +579,7 @@ def tidy(member: Member, deadline: Deadline) -> bool:
         return True
     client, before = member.client, member.client.session_id
     try:
-        client.ask("/clear", timeout=deadline.left(TIDY_TIME) or SHORTEST, verbatim=False)
+        client.ask("/clear", timeout=deadline.within(TIDY_TIME) or SHORTEST, verbatim=False)
     except ClaudeError as error:
         logger.info("a CLI of the pool is replaced: %s", error)
         return False

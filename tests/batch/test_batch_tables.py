@@ -11,6 +11,7 @@ import pytest
 from patience import PATIENCE
 
 from claude_sync import Answer, AskTimeout, Item, UsageError
+from claude_sync.batch import tables
 from claude_sync.batch.tables import Table, kind_of_output, writer_for
 
 
@@ -155,8 +156,9 @@ def test_csv_has_a_column_for_each_field(tmp_path):
     assert second["n"] == ""
 
 
-def test_parquet_has_typed_columns(tmp_path):
-    """As the form of the answers has them."""
+def test_parquet_has_typed_columns(tmp_path, monkeypatch):
+    """As the form of the answers has them; rows are written in groups."""
+    monkeypatch.setattr(tables, "GROUP", 1)
     parquet = pytest.importorskip("pyarrow.parquet")
     write(tmp_path / "out.parquet", "parquet")
     table = parquet.read_table(tmp_path / "out.parquet")

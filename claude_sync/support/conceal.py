@@ -21,7 +21,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Set, Tuple
+from functools import cache
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
 from .private_keys import PEM_WORD
 from .redact import (
@@ -30,7 +31,7 @@ from .redact import (
     RULES,
     SECRET_FLAG,
     compiled,
-    forms_of,
+    forms,
     hide_all,
     is_name_of_secrets,
     is_placeholder,
@@ -102,20 +103,23 @@ LONGEST_LOCAL_PART = 64
 NOBODY = ("git", "noreply", "no-reply")
 NO_DOMAINS = ("png", "jpg", "jpeg", "gif", "svg", "webp")
 
-# Where none of these is, nothing is to be hidden.
-WORDS = tuple(
-    dict.fromkeys(
-        [
-            *(word for words, *_ in RULES for word in words),
-            *HOLDERS,
-            *HOME_WORDS,
-            *ACCOUNT_WORDS,
-            PEM_WORD,
-            "@",
-            "%40",
-        ]
+
+@cache
+def common_words() -> Tuple[str, ...]:
+    """Where none of these is, nothing is to be hidden."""
+    return tuple(
+        dict.fromkeys(
+            [
+                *(word for words, *_ in (*RULES, *forms()) for word in words),
+                *HOLDERS,
+                *HOME_WORDS,
+                *ACCOUNT_WORDS,
+                PEM_WORD,
+                "@",
+                "%40",
+            ]
+        )
     )
-)
 
 
 class TooDeep(ValueError):
@@ -141,9 +145,7 @@ class Concealer:
         self._known: Set[str] = set()
         self._homes: List[str] = []
         self._home_pattern = re.compile("|".join(HOMES))
-        self._words = WORDS
-        # What is known, as far as there are blanks in it: in pieces, it is hard to find.
-        self.spaced: Tuple[str, ...] = ()
+        self._words = common_words()
         self.learn(environment or {}, configurations)
 
     def learn(self, environment: Mapping[str, str], configurations: Iterable[Any] = ()) -> None:
@@ -154,12 +156,7 @@ class Concealer:
         patterns = [*map(pattern_of_home, self._homes), *HOMES]
         self._home_pattern = re.compile("|".join(patterns))
         further = map(longest_word, [*self._known, *self._homes])
-        self._words = (*WORDS, *[each.lower() for each in further])
-        self.spaced = tuple(each for each in self._all_forms() if len(each.split()) > 1)
-
-    def _all_forms(self) -> Iterator[str]:
-        for known in [*self._known, *self._homes]:
-            yield from forms_of(known)
+        self._words = (*common_words(), *[each.lower() for each in further])
 
     def is_harmless(self, text: str) -> bool:
         """Whether there is certainly nothing to hide in *text*, which may be JSON."""

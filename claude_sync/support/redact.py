@@ -60,7 +60,7 @@ Hide = Callable[[str], str]
 SECRET = (
     r"(?:(?:(?:api|access|account|auth|encryption|private|secret|signing|subscription)[_-]?key"
     r"|token|secret|passw(?:or)?d|passphrase|credentials?|authorization|cookie"
-    r"|(?<![A-Za-z])(?:pass(?!\\*[\"']?\s*[=:]\s*\d{1,4}\b)"
+    r"|(?:(?<![A-Za-z])|(?<=\\[nrt]))(?:pass(?!\\*[\"']?\s*[=:]\s*\d{1,4}\b)"
     r"|pwd(?!\\*[\"']?\s*[=:]\s*\\*[\"']?(?:[/~.$]|[A-Za-z]:[\\/])))"
     r"|(?-i:(?<=[a-z])P(?:ass|wd)|_(?:KEY|PASS|PWD)))"
     r"(?:[_-]?(?:\d{1,3}|confirm(?:ation)?|hash|again|repeat|old|new))?)"
@@ -95,25 +95,6 @@ COLOUR = r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]*[A-Za-z]"
 # Between a name and its value; in the text of JSON, blanks may be two characters.
 BLANKS = rf"(?:\s|\\+[nrt]|{COLOUR})*"
 
-# Keys that are known by their form: how they begin, in small letters, and what follows.
-KEYS = (
-    ("sk-", r"sk-(?:(?:proj|svcacct|admin|or|lf)-[\w-]{16,}|[A-Za-z0-9]{20,})"),
-    ("ghp_ gho_ ghu_ ghs_ ghr_", r"gh[opusr]_\w{16,}"),
-    ("github_pat_ whsec_", r"(?:github_pat|whsec)_\w{16,}"),
-    ("npm_ hf_ gsk_", r"(?:npm|hf|gsk)_[A-Za-z0-9]{16,}"),  # npm_config_registry is none
-    ("k_live_ k_test_", r"[prs]k_(?:live|test)_\w{16,}"),  # Stripe
-    ("glpat-", r"glpat-[\w-]{16,}"),
-    ("xox xapp-", r"x(?:ox[a-z]|app)-[\w-]{8,}"),  # Slack
-    ("xai-", r"xai-\w{20,}"),
-    ("pypi-", r"pypi-Ag[\w-]{16,}"),
-    ("aiza ya29. gocspx-", r"(?:AIza|ya29\.|GOCSPX-)[\w.-]{16,}"),  # Google
-    ("akia asia abia acca", r"A(?:KI|SI|BI|CC)A[A-Z0-9]{16}"),  # Amazon
-    ("sg.", r"SG\.[\w-]{16,40}\.[\w-]{16,}"),
-    (":aa", r"\d{8,10}:AA[\w-]{30,}"),  # Telegram
-    ("hooks.slack.com", r"(?<=hooks\.slack\.com/services/)[\w/]+"),
-    ("eyj", rf"{ALONE}eyJ[\w-]{{8,}}\.[\w-]{{4,}}(?:\.[\w-]*)?"),  # a JSON Web Token
-)
-
 # What closes the name of a secret, and what a program may say about its kind: password: str = 'x'
 AFTER_NAME = (
     rf"""(?:\\*["']\s*\]?)?(?:{COLOUR})*"""
@@ -125,9 +106,20 @@ VALUE = rf"(?P<secret>(?:{COLOUR}|[^\s\"',;&\\\x1b])+)"
 Rule = Tuple[Tuple[str, ...], str, int]
 
 
-def by_form(words: str, pattern: str) -> Rule:
-    """A rule for keys of a known form; looked for only where one of *words* is."""
-    return tuple(words.split()), rf"{BEGIN}(?P<secret>{pattern})", 0
+@cache
+def forms() -> Tuple[Rule, ...]:
+    """The rules for keys of a known form, of ``redact_patterns.txt``."""
+    import pkgutil  # seldom needed; importlib.resources loads a lot
+
+    text = (pkgutil.get_data(__package__, "redact_patterns.txt") or b"").decode("utf-8")
+    rows = [row.split("\t") for row in text.splitlines() if row and not row.startswith("#")]
+    return tuple((tuple(row[0].split()), f"(?P<form>(?P<secret>{row[1]}))", 0) for row in rows)
+
+
+@cache
+def words_of_forms() -> str:
+    """A pattern for all of their words."""
+    return "|".join(sorted({re.escape(word) for words, *_ in forms() for word in words}))
 
 
 def by_place(words: Sequence[str], pattern: str, flags: int = re.IGNORECASE) -> Rule:
@@ -135,10 +127,16 @@ def by_place(words: Sequence[str], pattern: str, flags: int = re.IGNORECASE) -> 
     return tuple(words), pattern, int(flags)
 
 
+PASSWORDS = (
+    *("contraseña", "contrasena", "mot de passe", "motdepasse", "mot_de_passe", "passwort"),
+    *("kennwort", "senha", "parola", "wachtwoord", "hasło", "haslo", "пароль", "lösenord"),
+    *("adgangskode", "passord", "salasana", "heslo", "jelszó", "şifre", "sifre", "密码", "密碼"),
+    *("パスワード", "비밀번호", "mật khẩu", "كلمة المرور", "סיסמה", "κωδικός"),
+)
+
 # In this order. A rule is tried only if one of its words, in small letters, is in the text.
 RULES: Tuple[Rule, ...] = (
     (("sk-ant-",), r"(?P<secret>sk-ant-[\w-]+)", 0),  # wherever it begins
-    *(by_form(words, pattern) for words, pattern in KEYS),
     # Authorization: Bearer abc, to the end of the header
     by_place(
         ["authorization"],
@@ -194,7 +192,79 @@ RULES: Tuple[Rule, ...] = (
     ),
     # https://user:password@host
     by_place(["://"], r"""://[^\s/:@"']*:(?P<secret>[^\s/@"'\\]+(?:@[^\s/@"'\\?#,]+)*)@"""),
-    by_place(["sig="], r"[?&]sig=(?P<secret>[\w%+/=-]{16,})"),
+    # https://TOKEN@host
+    by_place(
+        ["://"],
+        r"""://(?P<secret>(?=[^\s/:@"']{0,200}\d)[\w-]{20,})(?::[^\s/@"']*)?@""",
+    ),
+    # A password with a slash in it
+    by_place(
+        ["://"],
+        r"""://[^\s/:@"']+:(?!\d{1,5}[/?#])"""
+        r"""(?P<secret>[^\s@"'\\/]{0,64}/[^\s@"'\\]{0,200})@(?=[\w.-])""",
+    ),
+    by_place(
+        ["signature=", "sig=", "security-token=", "x-amz-credential="],
+        r"[?&;](?:sig|(?:X-(?:Amz|Goog|Oss|Cos)-)?(?:Signature|Security-Token|Credential))="
+        r"(?P<secret>[\w%+/=~.-]{16,})",
+    ),
+    by_place(
+        [
+            "hooks.slack.com",
+            "/api/webhooks/",
+            "webhook.office.com",
+            "hooks.zapier.com",
+            "/_trigger/",
+        ],
+        r"(?:hooks\.slack\.com/(?:services|workflows|triggers)/|/api/webhooks/\d+/"
+        r"|webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/catch/)"
+        r"(?P<secret>[\w@/-]{8,})",
+    ),
+    by_place(
+        ["sess", "connect.sid", "xsrf", "csrf", "__secure-", "__host-", "remember", "_auth="],
+        rf"{ALONE}(?:[\w.-]{{0,20}}sess(?:ion)?_?id|[\w-]{{0,20}}_session|connect\.sid"
+        r"|\w{0,9}csrf_?token|XSRF-TOKEN|__(?:Secure|Host)-[\w.-]{1,40}"
+        r"|remember_(?:me|web_\w{1,60})|\w{0,20}_auth)"
+        r"=(?P<secret>[\w%+/.:=~-]{12,})",
+    ),
+    # docker login -p abc, mysql -pabc, sshpass -p abc, 7z -pabc
+    by_place(
+        ["login", "sshpass", "smbclient"],
+        r"\b(?:(?:docker|podman|az|helm registry|npm|oc|cf)\s+login|sshpass|smbclient)\b"
+        r"[^\n|;&]{0,200}?"
+        r"\s-p[\s=]*[\"']?(?P<secret>[^\s\"'\\]+)",
+    ),
+    by_place(
+        ["mysql", "mariadb", "7z", "sshpass"],
+        r"\b(?:mysql\w*|mariadb[\w-]*|7z\w*|sshpass)\b[^\n|;&]{0,200}?"
+        r"\s-p(?P<secret>[^\s\"'\\=]{3,})",
+    ),
+    # machine host login me password abc
+    by_place(
+        ["machine"],
+        r"\bmachine(?:\s|\\n)+\S{1,100}?(?:\s|\\n)+login(?:\s|\\n)+\S{1,100}?"
+        r"(?:\s|\\n)+password(?:\s|\\n)+"
+        r"(?P<secret>[^\s\"'\\]+)",
+    ),
+    # localhost:5432:database:me:abc
+    by_place(
+        [":5432:", ":3306:", ":*:", ":5433:", ":6432:"],
+        r"(?:^|(?<=[\n\s\"'])|(?<=\\n))[\w.*-]{1,100}:(?:\d{4,5}|\*)(?::[^:\s\"']{1,64}){2}:"
+        r"(?P<secret>[^\s\"'\\]+)",
+    ),
+    # In other languages
+    by_place(
+        PASSWORDS,
+        rf"(?:{'|'.join(PASSWORDS)})(?:\\*[\"'])?\s*(?:[:=]|=>)\s*\\*[\"']?"
+        r"(?P<secret>[^\s\"'\\,;]+)",
+    ),
+    # The key of PuTTY, its lines and what proves them
+    by_place(
+        ["private-lines"],
+        r"Private-Lines:\s*\d+(?:\s|\\+[nr])+(?P<secret>(?:[A-Za-z0-9+/=]+(?:\s|\\+[nr])*)+?)"
+        r"(?=Private-(?:MAC|Hash)|[\"']|\Z)",
+    ),
+    by_place(["private-mac"], r"Private-(?:MAC|Hash):\s*(?P<secret>[0-9a-f]{20,})"),
 )
 
 SECRET_NAME = rf"{SECRET}\Z"
@@ -336,7 +406,9 @@ def hide_secrets(text: str, hide: Hide) -> str:
     lowered = text.lower()
     if PEM_WORD in lowered:
         text = hide_private_keys(text, hide)
-    for words, pattern, flags in RULES:
+    # One look at all words is quicker than one for each, where none is there.
+    known = forms() if compiled(words_of_forms(), 0).search(lowered) else ()
+    for words, pattern, flags in (*RULES[:1], *known, *RULES[1:]):
         for word in words:
             if word in lowered:
                 text = compiled(pattern, flags).sub(replace, text)
@@ -349,6 +421,8 @@ def hide_secrets(text: str, hide: Hide) -> str:
 def is_harmless(found: Match[str], secret: str) -> bool:
     """Whether what stands where a secret stands is none: a word, code, a sentence."""
     kinds = found.re.groupindex
+    if "form" in kinds and compiled(BEGIN, 0).match(found.string, found.start()) is None:
+        return True  # in the middle of a word
     if "line" in kinds and is_prose(secret):
         return True
     if compiled(HARMLESS).match(secret) is not None:

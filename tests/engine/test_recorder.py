@@ -190,32 +190,91 @@ def test_a_known_secret_that_is_escaped(recorder, path, line):
     assert "<secret-1>" in path.read_text()
 
 
-def test_a_secret_in_two_deltas(recorder, path):
-    """Neither has it, and both together do not."""
+def delta_line(text, kind="text_delta", field="text", index=0, **more):
+    """A line of the CLI with a piece of a block."""
+    delta = {"type": kind, field: text}
+    event = {"type": "content_block_delta", "index": index, "delta": delta}
+    return json.dumps({"type": "stream_event", "event": event, **more}).encode()
 
-    def event(**fields):
-        return json.dumps({"type": "stream_event", "event": fields}).encode()
 
-    for text in ("use sk-an", "t-api03-hun", "ter2"):
-        delta = {"type": "text_delta", "text": text}
-        recorder.received(event(type="content_block_delta", index=0, delta=delta))
-    recorder.received(event(type="content_block_stop", index=0))
-    events = [each["msg"]["event"] for each in records(path)]
-    assert [each.get("delta", {}).get("text") for each in events] == [
-        *("use ", "", ""),
-        *("<secret-1>", None),
+def stop_line(index=0, **more):
+    """A line of the CLI that ends a block."""
+    event = {"type": "content_block_stop", "index": index}
+    return json.dumps({"type": "stream_event", "event": event, **more}).encode()
+
+
+def recorded_deltas(path):
+    """The deltas in a recording."""
+    return [
+        each["msg"]["event"]["delta"] for each in records(path) if "delta" in each["msg"]["event"]
     ]
 
 
+def test_the_deltas_of_a_block_are_one(recorder, path):
+    """So that no secret hides between two of them; it comes before what ends the block."""
+    for text in ("use sk-an", "t-api03-hun", "ter2", " or pass", "word: swo", "rdfish-1"):
+        recorder.received(delta_line(text))
+    recorder.received(stop_line())
+    assert recorded_deltas(path) == [
+        {"type": "text_delta", "text": "use <secret-1> or password: <secret-2>"}
+    ]
+    kinds = [each["msg"]["event"]["type"] for each in records(path)]
+    assert kinds == ["content_block_delta", "content_block_stop"]
+
+
+def test_blocks_of_several_speakers_are_told_apart(recorder, path):
+    """By the number of the block, and by the subagent."""
+    for index, parent in ((0, None), (1, None), (0, "a")):
+        for word in ("one ", "two"):
+            text = f"{word}{index}{parent}"
+            recorder.received(delta_line(text, index=index, parent_tool_use_id=parent))
+    recorder.received(stop_line(1))
+    recorder.received(b'{"type":"assistant","parent_tool_use_id":"a","event":{}}')
+    recorder.received(b'{"type":"result","event":{}}')
+    texts = [each["text"] for each in recorded_deltas(path)]
+    assert texts == ["one 1Nonetwo1None", "one 0atwo0a", "one 0Nonetwo0None"]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "shown"),
+    [
+        (['{"command": "export A_TOK', 'EN=hunter2"}'], '{"command": "export A_TOKEN=<secret-1>"}'),
+        (['{"k": "\\u0073k-ant-ap', 'i03-hunter2"}'], '{"k": "<secret-1>"}'),
+        (['{"k": "\\u0073k-ant-ap', "i03-hunter2"], '{"k": "<secret-1>'),
+        (['{"a":  "\\u00e9"', "}"], '{"a":  "\\u00e9"}'),
+    ],
+)
+def test_the_input_of_a_tool_is_joined_as_json(recorder, path, pieces, shown):
+    """Escapes hide nothing in it; without a secret it stays as it was."""
+    for piece in pieces:
+        recorder.received(delta_line(piece, "input_json_delta", "partial_json"))
+    recorder.received(stop_line())
+    assert recorded_deltas(path)[0]["partial_json"] == shown
+
+
 @pytest.mark.parametrize("end", ["exited", "close"])
-def test_what_was_held_back_is_recorded_at_the_end(recorder, path, end):
-    """A turn that is cut off keeps its last word."""
-    delta = {"type": "text_delta", "text": "last word"}
-    message = {"type": "stream_event", "event": {"type": "content_block_delta", "delta": delta}}
-    recorder.received(json.dumps(message).encode())
+def test_a_block_that_is_cut_off_is_recorded_at_the_end(recorder, path, end):
+    """A turn that was stopped keeps its last words."""
+    recorder.received(delta_line("last "))
+    recorder.received(delta_line("word"))
+    assert records(path) == []
     recorder.exited(1) if end == "exited" else recorder.close()
-    texts = [each["msg"]["event"]["delta"]["text"] for each in records(path)]
-    assert texts == ["last ", "word"]
+    assert [each["text"] for each in recorded_deltas(path)] == ["last word"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"stream_event","event":{"type":"content_block_delta"}}',
+        b'{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"new","x":1}}}',
+        b'{"type":"stream_event","event":3}',
+        b'{"type":["x"],"event":{},"parent_tool_use_id":{}}',
+    ],
+)
+def test_other_events_are_recorded_at_once(recorder, path, line):
+    """Whatever they are."""
+    recorder.received(line)
+    assert [each["msg"] for each in records(path)] == [json.loads(line)]
 
 
 def test_the_start_shows_no_secrets(recorder, path):

@@ -23,20 +23,25 @@ Decisions taken here and nowhere else:
   shown. The last line of a program that was killed may be half a line; the next one
   begins on a line of its own.
 * Each line is written at once, in one piece: a crash of the program leaves it.
-* What is recorded was redacted (see ``concealing`` and ``piecewise``), as JSON values
-  and not as text: in the text of JSON, quotes and escapes hide secrets.
+* What is recorded was redacted (see ``support/conceal.py``), as JSON values and not as text: in
+  the text of JSON, quotes and escapes hide secrets.
+* The deltas of a block are recorded as one, when the block stops: a key that comes in two deltas
+  is in neither of them, and yet whoever joins them reads it. Of a program that is killed, the block
+  it was in is not recorded.
 * Whatever goes wrong while recording, the session goes on, with one line in the log.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import platform
+import re
 import stat
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 import ujson
 
@@ -45,7 +50,6 @@ from ...errors import UsageError
 from ...log import logger
 from ...protocol.codec import decode
 from ...support.conceal import Concealer, TooDeep
-from .piecewise import Piecewise
 
 if TYPE_CHECKING:
     from ...runtime.engine import Engine
@@ -56,6 +60,12 @@ __all__ = ["FORMAT", "Recorder"]
 FORMAT = 1
 # How every line of a recording begins.
 MARK = b'{"dir":"'
+# Kinds of delta that are pieces of a text, and the field it is in.
+FIELDS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+# What ends every block of whoever speaks.
+ENDS = ("assistant", "message_start", "message_stop", "result")
+# An escape of a plain character in JSON, but of a quote or a backslash.
+ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\u00(?!22|5[Cc]|7[Ff])([2-7][0-9A-Fa-f])")
 READ_AND_WRITE = os.O_RDWR | os.O_CREAT | os.O_APPEND
 
 
@@ -73,7 +83,7 @@ class Recorder:
         # Guards everything below and the file: lines must not be mixed, nor their order.
         self._lock = threading.Lock()
         self._concealer = Concealer()
-        self._pieces = Piecewise(self._concealer)
+        self._blocks = Blocks(self._concealer)
         self._start = time.monotonic()
         self._name = os.urandom(3).hex()
         self._lives = 0
@@ -173,15 +183,15 @@ class Recorder:
             self._put_locked(direction, raw=self._concealer.text(text))
 
     def _shown(self, message: Mapping[str, Any], harmless: bool) -> List[Any]:
-        """What is recorded of a message: itself, as far as it can be shown."""
-        pieces = self._pieces.record(message, harmless)
-        if pieces is not None:
-            return list(pieces)
-        return [message if harmless else self._concealer.message(message)]
+        """What is recorded of a message: nothing yet of a delta, and all of a block at its end."""
+        ended = self._blocks.take(message)
+        if ended is None:
+            return []
+        return [*ended, message if harmless else self._concealer.message(message)]
 
     def _flush_locked(self) -> None:
         with contextlib.suppress(TooDeep):
-            for message in self._pieces.flush():
+            for message in self._blocks.end():
                 self._put_locked("out", msg=message)
 
     def _put_locked(self, direction: str, **fields: Any) -> None:
@@ -201,12 +211,67 @@ class Recorder:
                 os.close(descriptor)
 
 
+class Blocks:
+    """The blocks that are being written: what their deltas have brought so far."""
+
+    def __init__(self, concealer: Concealer) -> None:
+        self._concealer = concealer
+        # By who speaks, which block and which field: the first delta, and all texts.
+        self._open: Dict[Tuple[str, str, str], Tuple[Mapping[str, Any], List[str]]] = {}
+
+    def take(self, message: Mapping[str, Any]) -> Optional[List[Mapping[str, Any]]]:
+        """
+        The blocks that end before *message*, each as one delta; None for a delta, which is kept.
+        """
+        event = message.get("event")
+        parent, kind = str(message.get("parent_tool_use_id")), message.get("type")
+        if kind == "stream_event" and isinstance(event, dict):
+            kind, index = event.get("type"), str(event.get("index"))
+            delta = event.get("delta")
+            if kind == "content_block_delta" and isinstance(delta, dict):
+                field = FIELDS.get(str(delta.get("type")), "")
+                if not isinstance(delta.get(field), str):
+                    return []
+                first = self._open.setdefault((parent, index, field), (message, []))
+                first[1].append(delta[field])
+                return None
+            if kind == "content_block_stop":
+                return self.end(parent, index)
+        # The complete text of a block, in an assistant message, comes just before its end.
+        return self.end(parent) if kind in ENDS else []
+
+    def end(self, *whose: str) -> List[Mapping[str, Any]]:
+        """Those of one who speaks, or of one block, or all."""
+        keys = [key for key in self._open if key[: len(whose)] == whose]
+        return [self._joined(key[2], *self._open.pop(key)) for key in keys]
+
+    def _joined(
+        self, field: str, message: Mapping[str, Any], texts: List[str]
+    ) -> Mapping[str, Any]:
+        event = message["event"]
+        plain = {**message, "event": {**event, "delta": {**event["delta"], field: ""}}}
+        shown: Dict[str, Any] = self._concealer.message(plain)
+        shown["event"]["delta"][field] = self._text(field, "".join(texts))
+        return shown
+
+    def _text(self, field: str, text: str) -> str:
+        """A text without secrets; that of an input is JSON, where escapes could hide them."""
+        if field == "partial_json" and not self._concealer.is_harmless(text.replace("\\u", "@")):
+            try:
+                value = json.loads(text)
+            except ValueError:  # it was cut off
+                text = ESCAPE.sub(lambda found: found[1] + chr(int(found[2], 16)), text)
+            else:
+                shown = self._concealer.message(value)
+                return text if shown == value else json.dumps(shown, ensure_ascii=False)
+        return self._concealer.text(text)
+
+
 def encoded(record: Mapping[str, Any]) -> bytes:
     """A line of a recording."""
     text: str = ujson.dumps(record, ensure_ascii=True, escape_forward_slashes=False)
     if "Infinity" in text or "NaN" in text:
-        import json  # refuses such numbers, which are no JSON, and lets such words pass
-
+        # It refuses such numbers, which are no JSON, and lets such words pass.
         text = json.dumps(record, allow_nan=False)
     return text.encode("ascii") + b"\n"
 

@@ -14,6 +14,7 @@ from claude_sync import UsageError
 from claude_sync.support.checks import (
     LONGEST,
     check_function,
+    check_keywords,
     check_name,
     check_path,
     check_seconds,
@@ -21,6 +22,7 @@ from claude_sync.support.checks import (
     did_you_mean,
     nearest,
     refuse,
+    suggests_arguments,
 )
 
 
@@ -90,9 +92,10 @@ class Asynchronous:
 )
 def test_what_could_not_be_called_or_would_do_nothing(function):
     """It is refused where it is passed, with what to do."""
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError, match="on_text") as caught:
         check_function("on_text", function)
     assert caught.value.option == "on_text"
+    assert callable(function) or "a function of one argument" in str(caught.value)
 
 
 @each(
@@ -116,6 +119,37 @@ def test_names_and_paths():
     for value in ("", " ", "a\0b", b"x", 5, None):
         with pytest.raises(UsageError, match="cwd must be"):
             check_path("cwd", value)
+
+
+class Asker:
+    """Something with a method of keyword arguments."""
+
+    @suggests_arguments
+    def ask(self, prompt, *, timeout=None, attach=()):
+        """Return what was passed."""
+        return prompt, timeout, attach
+
+
+def test_a_misspelled_argument_is_named():
+    """With the right one, or all there are; other mistakes are Python's to tell."""
+    assert Asker().ask("hi", timeout=5) == ("hi", 5, ())
+    with pytest.raises(UsageError, match=r"ask\(\) has no argument 'tmeout'.*'timeout'") as caught:
+        Asker().ask("hi", timeout=5, tmeout=5)
+    assert (caught.value.option, caught.value.nearest) == ("tmeout", "timeout")
+    with pytest.raises(UsageError, match="It has: prompt, timeout, attach"):
+        Asker().ask("hi", zebra=5)
+    with pytest.raises(TypeError, match="prompt"):
+        Asker().ask()
+
+
+def test_an_argument_among_options_is_found():
+    """What is an option, a handler, or like none of the function's own is left to others."""
+    own, options = ("timeout", "attach"), ("model", "time_out_of")
+    check_keywords(
+        "ask()", ["timeout", "model", "time_out_of", "on_timeout", "zebra"], own, options
+    )
+    with pytest.raises(UsageError, match="'timeout'"):
+        check_keywords("ask()", ["model", "tmeout"], own, options)
 
 
 @each(

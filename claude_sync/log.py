@@ -77,7 +77,7 @@ def name_this_thread(client: str) -> None:
     _here.client = client
 
 
-def named(error: BaseException, client: str) -> BaseException:
+def named(error: BaseException, client: str | None) -> BaseException:
     """*error*, with the name of the client if it has none."""
     if isinstance(error, ClaudeError) and error.client is None:
         error.client = client
@@ -96,7 +96,7 @@ class Naming:
 
     def __exit__(self, _class: object, error: BaseException | None, _traceback: object) -> None:
         _here.client = self._before
-        if error is not None and self._client is not None:
+        if error is not None:
             named(error, self._client)
 
 
@@ -146,7 +146,7 @@ class Failures:
 
 def is_round(number: int) -> bool:
     """Whether it is 1, 10, 100, 1000 ..."""
-    return set(str(number)[1:]) <= {"0"} and str(number)[0] == "1"
+    return str(number).rstrip("0") == "1"
 
 
 # What a line shows.
@@ -169,7 +169,7 @@ def log_received(lines: Iterable[bytes]) -> None:
     whole message follows.
     """
     pieces = 0
-    for line in lines:
+    for line in (*lines, b""):
         if STREAM_EVENT in line[:LONGEST_PAYLOAD]:
             pieces += 1
             continue
@@ -178,8 +178,6 @@ def log_received(lines: Iterable[bytes]) -> None:
             pieces = 0
         if line.lstrip()[:1] == b"{":
             logger.debug("< %s", shortened(line))
-    if pieces:
-        logger.debug("< %d pieces of a stream", pieces)
 
 
 class ShownLines:
@@ -221,12 +219,8 @@ class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
         if stream is None or getattr(stream, "closed", False):
             return
         others = [*logger.handlers, *(logging.getLogger().handlers if logger.propagate else ())]
-        if not any(
-            other is not self
-            and getattr(other, "stream", None) is stream
-            and record.levelno >= other.level
-            for other in others
-        ):
+        others = [each for each in others if getattr(each, "stream", None) is stream]
+        if all(each is self or record.levelno < each.level for each in others):
             super().emit(record)
 
 

@@ -32,9 +32,10 @@ SOURCES = (
     "a matplotlib figure."
 )
 NOT_READ = (
-    "Check the path and your rights. A text goes into data=..., or attach text.encode(); what is "
-    "at an address is downloaded first."
+    "Check the path, which starts at the folder of this program, and your rights. What is at an "
+    "address is downloaded first."
 )
+NO_PATH = "A str is the path of a file. For a text use data=..., or attach text.encode()."
 
 # An image that is too large is reduced to this. CLIs do the same to files that they read.
 REDUCED_SIDE = 2000
@@ -80,7 +81,8 @@ def content_at(path: str) -> tuple[bytes, str]:
                 return file.read(), sendable(os.path.basename(path))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"cannot attach {short(path, SHOWN)}: {reason}. {NOT_READ}") from error
+        advice = NO_PATH if "\n" in path or len(path) > 255 else NOT_READ
+        raise UsageError(f"cannot attach {short(path, SHOWN)}: {reason}. {advice}") from error
     what, advice = "a pipe or a device", "Read it yourself, and attach the bytes."
     if stat.S_ISDIR(found.st_mode):
         what, advice = "a folder", "Attach files in it, or let Claude read it in its own folders."

@@ -22,6 +22,7 @@ Every wait of ``claude_sync.map`` is here.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import heapq
 import random
@@ -30,6 +31,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ..errors import (
@@ -45,6 +47,7 @@ from ..errors import (
     UsageError,
 )
 from ..log import logger
+from ..support.waiting import take_from
 from .items import Item, Job, Outcome, Prompts, Task, structured_output
 from .limits import Pace, is_refusal, is_worth_another_try, wait_before
 from .workers import is_lost, outcome_of
@@ -121,9 +124,11 @@ class Run:
         self._read = self._taken = 0
         self._last_index = -1
         self._exhausted = False
-        # Guards everything below; told of every change.
-        self._changed = threading.Condition(threading.Lock())
-        self._news = False
+        # Has something in it after a change. With a condition, Ctrl-C that comes as this thread
+        # goes to sleep or wakes up would leave a lock that nobody releases, or release it twice.
+        self._news: SimpleQueue[None] = SimpleQueue()
+        # Guards everything below.
+        self._lock = threading.Lock()
         self._pace = pace
         self._open: dict[Future[Outcome], Task] = {}
         self._sent = 0
@@ -173,13 +178,13 @@ class Run:
             if item is None:
                 item = self._send(task)
             if item is not None:
-                with self._changed:
+                with self._lock:
                     self._finish_locked(item, task)
                 if not self._rules.ordered or task.number == self._taken:
                     return
 
     def _may_send(self) -> bool:
-        with self._changed:
+        with self._lock:
             if self._stopped or self._fatal is not None:
                 self._give_up_waiting_locked()
                 return False
@@ -187,7 +192,7 @@ class Run:
 
     def _due_again(self) -> Task | None:
         """A prompt whose time to be tried again has come."""
-        with self._changed:
+        with self._lock:
             if self._later and self._later[0][0] <= time.monotonic():
                 return heapq.heappop(self._later)[2]
         return None
@@ -219,7 +224,7 @@ class Run:
         if task.error is not None:
             return task.item(error=task.error)
         if self._checkpoint is not None and not task.attempts:
-            with self._changed:
+            with self._lock:
                 item = self._checkpoint.find(task, self._form)
             if item is not None:
                 return item
@@ -247,7 +252,7 @@ class Run:
             return task.item(error=error)
         task.attempts += 1
         job = Job(task.index, prompt, attach, task.attempts, self._name)
-        with self._changed:
+        with self._lock:
             self._sent += 1
             self._pace.sent(time.monotonic())
             if self._prompts.has_keys:
@@ -256,20 +261,19 @@ class Run:
         try:
             future = self.backend.submit(job)
         except Exception as error:  # an executor that is broken, or was shut down
-            with self._changed:
+            with self._lock:
                 self._sent -= 1
                 self._pace.failed()
                 self._given_up = error
             task.attempts -= 1
             return task.item(error=error)
-        with self._changed:
+        with self._lock:
             self._open[future] = task
         future.add_done_callback(self._settle)
         return None
 
     def _take(self) -> Item | None:
-        with self._changed:
-            self._news = False
+        with self._lock:
             if self._rules.ordered:
                 item = self._by_number.pop(self._taken, None)
             else:
@@ -278,7 +282,7 @@ class Run:
         return item
 
     def _is_over(self) -> bool:
-        with self._changed:
+        with self._lock:
             if self._sent or self._later or self._by_number or self._in_order_of_end:
                 return False
             return self._exhausted or self._stopped or self._fatal is not None
@@ -286,10 +290,12 @@ class Run:
     def _wait(self) -> None:
         """Until a worker is done, or it is time to send something."""
         assert self.backend is not None
-        with self._changed:
-            end = time.monotonic() + self._time_to_send_locked()
-            while not self._news and time.monotonic() < end:
-                self._changed.wait(end - time.monotonic())
+        with self._lock:
+            longest = self._time_to_send_locked()
+        with contextlib.suppress(Empty):
+            take_from(self._news, longest)
+            while True:  # one look at what has changed is enough
+                self._news.get_nowait()
         try:
             self.backend.check()
         except Exception as error:
@@ -310,7 +316,7 @@ class Run:
 
     def _abandon(self, error: BaseException) -> None:
         """The workers are gone: what they were doing is not waited for."""
-        with self._changed:
+        with self._lock:
             self._fatal = self._fatal or error
             self._give_up_waiting_locked()
             self._open.clear()
@@ -324,17 +330,16 @@ class Run:
 
     def _settle(self, future: Future[Outcome]) -> None:
         outcome = outcome_of(future)
-        with self._changed:
+        with self._lock:
             task = self._open.pop(future, None)
             if task is None:
                 return
             self._sent -= 1
-            self._news = True
             try:
                 self._count_locked(task, outcome)
             except Exception as error:  # nothing may leave the program waiting
                 self._fatal = self._fatal or error
-            self._changed.notify_all()
+        self._news.put(None)
 
     def _count_locked(self, task: Task, outcome: Outcome) -> None:
         now = time.monotonic()
@@ -428,12 +433,12 @@ class Run:
 
     def refused(self) -> None:
         """The service made a CLI wait."""
-        with self._changed:
+        with self._lock:
             self._pace.noticed(time.monotonic())
 
     def spend(self, amount: float) -> None:
         """Something was spent that is the cost of no item, and still counts."""
-        with self._changed:
+        with self._lock:
             self.cost_usd += amount
             self._spend_locked(amount)
 
@@ -448,15 +453,13 @@ class Run:
 
     def stop(self) -> None:
         """Send nothing more. Handlers of signals call this, so it waits for no lock."""
-        self._stopped = self._news = True
-        if self._changed.acquire(blocking=False):
-            self._changed.notify_all()
-            self._changed.release()
+        self._stopped = True
+        self._news.put(None)
 
     def cancel(self) -> None:
         """Send nothing more, and withdraw what no worker has begun."""
         self.stop()
-        with self._changed:
+        with self._lock:
             self._cancelled = True
             futures = list(self._open)
         for future in futures:
@@ -469,13 +472,13 @@ class Run:
         What waits to be tried again is: it has cost something.
         """
         self.cancel()
-        with self._changed:
+        with self._lock:
             self._give_up_waiting_locked()
             self._ended = True
 
     def fail(self, error: BaseException) -> None:
         """Send nothing more, and raise *error* after what is finished."""
-        with self._changed:
+        with self._lock:
             self._fatal = self._fatal or error
 
     def _give_up_waiting_locked(self) -> None:

@@ -1,10 +1,11 @@
 """Batches whose driver, CLIs or workers are killed: nothing is lost, nothing is done twice."""
 
 import collections
-import json
+import contextlib
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -49,11 +50,13 @@ def start(folder, checkpoint, count=300):
 
 
 def finished_in(checkpoint):
-    """The prompts in the file, complete lines only."""
-    text = checkpoint.read_text() if checkpoint.exists() else ""
-    lines = [line for line in text.splitlines(keepends=True)[1:] if line.endswith("\n")]
-    told = [json.loads(line) for line in lines]
-    return [each["index"] for each in told if each["error"] is None]
+    """The prompts that the file has answers to, in the order in which they were finished."""
+    if not checkpoint.exists():
+        return []
+    query = "SELECT place FROM items WHERE error IS NULL ORDER BY rowid"
+    with contextlib.closing(sqlite3.connect(checkpoint)) as database:
+        has_tables = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'items'").fetchone()
+        return [place for (place,) in database.execute(query)] if has_tables else []
 
 
 @pytest.mark.timeout(300)

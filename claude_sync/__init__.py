@@ -42,6 +42,7 @@ from .messages.usage import ModelUsage, Usage
 from .options import Options
 
 if TYPE_CHECKING:
+    from . import batch as batch
     from . import bridge as bridge
     from . import gui as gui
     from . import hooks as hooks
@@ -78,7 +79,7 @@ _LATER = {
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}
 # Modules that are used by their names: claude_sync.hooks.block(...).
-_MODULES = ("bridge", "gui", "hooks", "notebook", "policies", "sessions")
+_MODULES = ("batch", "bridge", "gui", "hooks", "notebook", "policies", "sessions")
 
 # Not in here: map, which would take the place of Python's own in "from claude_sync import *".
 __all__ = [

@@ -18,7 +18,7 @@ from executables import ROOT
 import claude_sync
 from claude_sync import AskTimeout, ClaudeError, Overloaded, UsageError
 from claude_sync.batch import limits
-from claude_sync.batch.checkpoint import Checkpoint, merge
+from claude_sync.batch.checkpoint import Checkpoint
 from claude_sync.batch.items import Outcome
 
 
@@ -410,13 +410,13 @@ def test_shards_are_merged_into_one(path):
     for number in range(3):
         ask(list("abcdefg"), path, fails("c"), shard=(number, 3), model="m")
     assert not path.exists()
-    assert merge(path) == merge(path) == 3
+    assert claude_sync.batch.merge(path) == claude_sync.batch.merge(path) == 3
     items, asked, batch = ask(list("abcdefg"), path, fails(), model="m")
     assert asked == [2]
     assert [item.answer for item in items] == [f"echo: {word}" for word in "abcdefg"]
     assert batch.cost_usd == 6 * 0.5 + 0.25 + 0.5
     ask(list("abcdefg"), path, fails(), shard=(2, 3), model="m")
-    merge(path)
+    claude_sync.batch.merge(path)
     assert ask(list("abcdefg"), path, model="m")[2].cost_usd == batch.cost_usd + 0.5
 
 

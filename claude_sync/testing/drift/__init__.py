@@ -27,8 +27,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
-from ...runtime.connection import version_of
-
 __all__ = ["Difference", "Field", "choose", "compare", "load", "merge", "shape_of", "store"]
 
 # The message itself, as if it were one of its fields.
@@ -242,10 +240,15 @@ def compare_forms(kind: str, path: str, old: Field, new: Field) -> Iterator[Diff
 # The baseline.
 
 
+def numbers_of(version: str) -> Tuple[int, ...]:
+    """The numbers of a version, for comparing: 2.1.29 is before 2.1.300."""
+    return tuple(int(digits) for digits in re.findall(r"\d+", version)[:3])
+
+
 def choose(versions: Iterable[str], version: str) -> Optional[str]:
     """With which version to compare: the same, or the newest before it; None if all are newer."""
-    earlier = [each for each in versions if version_of(each) <= version_of(version)]
-    return max(earlier, key=version_of, default=None)
+    earlier = [each for each in versions if numbers_of(each) <= numbers_of(version)]
+    return max(earlier, key=numbers_of, default=None)
 
 
 def load(path: Path) -> Dict[str, Shapes]:

@@ -326,7 +326,7 @@ class Options:
     cli: PathLike | Sequence[str] | None = option(check=check.cli, trust=True)
     user: str | None = option(kept="program")
     extra_args: Mapping[str, str | int | float | None] | None = option(
-        check=check.extra_args, trust=True
+        check=check.extra_args, secret=True, trust=True
     )
     start_timeout: float | None = option(default=60.0, kept="client")
     control_timeout: float | None = option(default=60.0, kept="client")

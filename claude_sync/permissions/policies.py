@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Callable, Optional, overload
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, overload
 
 from ..errors import UsageError
 from ..support.checks import check_path, refuse
@@ -31,6 +31,7 @@ from .rules import ToolUse, allowed_by, parse_rules
 from .terminal import ask_on_terminal
 
 if TYPE_CHECKING:
+    from ..options.options import Options
     from .request import Decision, PermissionRequest
 
     Policy = Callable[[PermissionRequest], Optional[Decision]]
@@ -47,6 +48,9 @@ __all__ = [
 
 # It needs an answer; a yes is none.
 QUESTION = "AskUserQuestion"
+
+# The CLI allows everything, or denies what is not allowed, and asks about nothing.
+MODES_WITHOUT_QUESTIONS = ("bypassPermissions", "dontAsk")
 
 # They read files of this machine, or keep Claude's own list of things to do.
 READING_TOOLS = frozenset(("Read", "Glob", "Grep", "LS", "NotebookRead", "TodoRead", "TodoWrite"))
@@ -196,6 +200,29 @@ def first_of(*policies: Policy) -> Policy:
         return next((decision for decision in decisions if decision is not None), None)
 
     return policy
+
+
+def never_asks(options: Options) -> str:
+    """
+    Why the CLI will never ask a handler or a policy, in words; empty: it may ask.
+
+    The engine warns with it once, when the CLI starts and somebody is registered to decide.
+    """
+    settings = options.settings if isinstance(options.settings, Mapping) else {}
+    rules = settings.get("permissions")
+    mode = rules.get("defaultMode") if isinstance(rules, Mapping) else None
+    allowed = rules.get("allow") if isinstance(rules, Mapping) else None
+    if "dangerously-skip-permissions" in (options.extra_args or {}):
+        return "extra_args has dangerously-skip-permissions"
+    if options.permission_mode in MODES_WITHOUT_QUESTIONS:
+        return f"permission_mode is {options.permission_mode!r}"
+    if options.permission_mode is None and mode in MODES_WITHOUT_QUESTIONS:
+        return f"settings has the defaultMode {mode!r}"
+    for name, tools in (("allowed_tools", options.allowed_tools), ("settings", allowed)):
+        bare = {str(tool).strip().replace("(*)", "") for tool in tools or ()}
+        if "Bash" in bare and not bare.isdisjoint(("Edit", "Write")):
+            return f"{name} allows all commands and all edits"
+    return ""
 
 
 def use_of(request: PermissionRequest) -> ToolUse:

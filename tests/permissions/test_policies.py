@@ -7,7 +7,9 @@ from stand_in_requests import StandInRequest, decided
 from tables import each
 
 from claude_sync.errors import UsageError
+from claude_sync.options.options import Options
 from claude_sync.permissions import policies
+from claude_sync.permissions.policies import never_asks
 
 ALLOWING = policies.allow_tools("Bash(git *)", "Bash(ls)", "Bash(npm run test:*)")
 DENYING = policies.deny_tools("Bash(rm *)", "Bash(curl:*)", "Bash(touch *)")
@@ -204,3 +206,26 @@ def test_what_will_run_is_judged_and_not_a_copy_that_was_changed():
     allowing = policies.first_of(change, ALLOWING)
     assert decided(allowing, "Bash", {"command": "rm x"}) is None
     assert decided(policies.first_of(change, DENYING), "Bash", {"command": "rm x"}) == "deny"
+
+
+@each(
+    ("given", "reason"),
+    [
+        ({}, ""),
+        ({"permission_mode": "acceptEdits", "allowed_tools": ["Bash", "Read"]}, ""),
+        ({"allowed_tools": ["Bash(git diff *)", "Edit"]}, ""),
+        ({"allowed_tools": ["Bash", "Edit(src/**)"]}, ""),
+        ({"permission_mode": "bypassPermissions"}, "bypassPermissions"),
+        ({"permission_mode": "dontAsk"}, "dontAsk"),
+        ({"extra_args": {"dangerously-skip-permissions": None}}, "extra_args"),
+        ({"allowed_tools": ["Bash(*)", "Write"]}, "allowed_tools"),
+        ({"settings": {"permissions": {"defaultMode": "bypassPermissions"}}}, "defaultMode"),
+        ({"settings": {"permissions": {"allow": ["Bash", "Edit"]}}}, "settings"),
+        ({"settings": {"permissions": {"allow": []}}}, ""),
+    ],
+)
+def test_it_is_known_why_the_cli_never_asks(given, reason):
+    """By its mode, by rules, or by a flag."""
+    found = never_asks(Options(**given))
+    assert reason in found
+    assert bool(found) is bool(reason)

@@ -463,9 +463,7 @@ def test_previews_of_real_requests(chat, model, deciding):
     path = folder_of(chat) / "poem.txt"
     run(chat, model, "write a poem", write(chat, "poem.txt", "roses\nare red\n"))
     assert previews.pop().splitlines() == [
-        "--- /dev/null",
-        "+++ b/poem.txt",
-        "@@ -0,0 +1,2 @@",
+        "new file poem.txt",
         "+roses",
         "+are red",
     ]
@@ -483,7 +481,7 @@ def test_previews_of_real_requests(chat, model, deciding):
     ]
     assert path.read_text() == "roses\nare blue\n"
     run(chat, model, "make a preview", fifo("shown"))
-    assert previews.pop().splitlines() == ["# make something", "$ mkfifo shown"]
+    assert previews.pop().splitlines() == ["$ mkfifo shown", "# Claude says: make something"]
     assert asked.tools == ["Write", "Edit", "Bash"]
 
 

@@ -132,4 +132,3 @@ def test_the_commands_load_nothing_for_a_program():
     program = "import claude_sync, sys; print([n for n in sys.modules if 'commands' in n])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[]\n"
-    assert claude_sync.exports.export is claude_sync.export

@@ -329,6 +329,13 @@ def test_colors_stay_what_they_are(mode):
     assert color.getpixel((0, 0))[0] > 250 and max(color.getpixel((0, 0))[1:]) < 5
 
 
+def test_a_color_that_is_transparent_stays_so():
+    """Also where the image is made smaller."""
+    image = Pillow.new("P", (9000, 9))
+    image.info["transparency"] = 0
+    assert pixels_of(image).getpixel((0, 0))[3] == 0
+
+
 @each(
     ("mode", "numbers", "shades"),
     [

@@ -136,6 +136,7 @@ def test_an_image_is_known_by_its_content(media_type, data, wrap):
     assert Image(data, media_type) == image == pickle.loads(pickle.dumps(image))
     assert copy.deepcopy(image) == image != "an image"
     assert {image, Image(data)} == {image}
+    assert image.block() == {"type": "image", "data": letters(data), "mimeType": media_type}
     assert claude_sync.Image is Image
 
 

@@ -138,13 +138,10 @@ def plain_function(function: Any) -> Any:
             function = function.__func__
         elif hasattr(function, "__wrapped__"):
             function = function.__wrapped__
-        elif inspect.isroutine(function) or inspect.isclass(function):
-            return function
+        elif inspect.isfunction(type(function).__call__):  # an object that can be called
+            function = type(function).__call__
         else:
-            called = type(function).__call__
-            if not inspect.isfunction(called):
-                return function
-            function = called
+            return function
 
 
 def name_of(function: Any) -> str:

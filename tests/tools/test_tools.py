@@ -119,7 +119,7 @@ def test_a_decorated_function_is_called_as_before():
     made = tool(weather)
     assert made("Rome", days=2) == "Rome 2"
     assert (made.__name__, made.__doc__) == ("weather", weather.__doc__)
-    assert made.__module__ == __name__
+    assert (made.__module__, made.__qualname__) == (__name__, "weather")
     assert inspect.signature(made) == inspect.signature(weather)
     assert repr(made) == "<Tool weather>"
 

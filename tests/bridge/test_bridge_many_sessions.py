@@ -116,3 +116,15 @@ def test_a_held_up_session_can_be_killed(front_end, tmp_path, until_still):
     wait_until(lambda: not any(each.name.startswith(own) for each in threading.enumerate()))
     front.resume()
     assert front.answer(id)["type"] == "session.killed"
+
+
+@pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.everything)])
+def test_thousands_of_creates(front_end, count):
+    """Each is answered, and nothing is left of those that cannot be."""
+    front = front_end(cli="/nowhere/claude")
+    line = '{"type": "session.create", "id": "%d", "payload": {"raw": %s}}\n'
+    lines = [line % (number, "true" if number % 2 else "false") for number in range(count)]
+    front.send_raw("".join(lines).encode())
+    front.wait(lambda _: len(front.read) == count, "all answers")
+    assert {message["payload"]["code"] for message in front.read} == {"SESSION_CREATE_FAILED"}
+    assert {message["id"] for message in front.read} == {str(number) for number in range(count)}

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from . import sessions as sessions
     from .batch import Batch, Item, Pool
     from .batch import map as map
+    from .client.statistics import Statistics
     from .hooks.events import HookEvent
     from .messages import *  # noqa: F403
     from .permissions.questions import Question, QuestionOption
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from .render.documents import export
     from .render.timeline import Span, Timeline
     from .sessions import SessionInfo, SessionNotFound
-    from .statistics import Statistics
     from .tools import Tool, ToolContext, ToolError, tool
     from .tools.results import Image
 
@@ -75,7 +75,7 @@ _LATER = {
     "render.documents": ("export",),
     "tools.results": ("Image",),
     "sessions": ("SessionInfo", "SessionNotFound"),
-    "statistics": ("Statistics",),
+    "client.statistics": ("Statistics",),
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}
 # Modules that are used by their names: claude_sync.hooks.block(...).

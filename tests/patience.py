@@ -33,7 +33,7 @@ def is_held_up(thread):
 def deadlines_pass(client, seconds):
     """Wait until a client has met all its deadlines of the next *seconds*: they come in order."""
     passed = threading.Event()
-    client._engine.timers.after(seconds, passed.set)
+    client._session.timers.after(seconds, passed.set)
     assert passed.wait(PATIENCE)
 
 

@@ -12,7 +12,7 @@ from tables import each
 
 import claude_sync
 from claude_sync import CalledFromHandler, Client, ClientClosed, ControlReply, Info, UsageError
-from claude_sync.control_methods import ControlMethods
+from claude_sync.client.control_methods import ControlMethods
 from claude_sync.engine.control import ROWS, Rows
 from claude_sync.testing import StandIn
 

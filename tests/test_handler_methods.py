@@ -10,8 +10,8 @@ from patience import PATIENCE
 from tables import each
 
 from claude_sync import Client, UsageError
+from claude_sync.client.handler_methods import HandlerMethods
 from claude_sync.engine.handlers import KINDS
-from claude_sync.handler_methods import HandlerMethods
 from claude_sync.testing import builders
 
 

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 import claude_sync
-from claude_sync import client, keywords
+from claude_sync import client
+from claude_sync.client import keywords
 from claude_sync.engine.handlers import KINDS
 from claude_sync.options.keywords import OptionKeywords
 

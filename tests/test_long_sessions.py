@@ -13,9 +13,9 @@ from long_session_script import does_everything
 from patience import PATIENCE
 
 from claude_sync import LATER, Client
+from claude_sync.engine import timers
 from claude_sync.messages.agents import AgentLog
 from claude_sync.protocol import costs, streaming
-from claude_sync.runtime import timers
 from claude_sync.testing import ScriptedCli
 
 # Turns until everything that has a limit has reached it, and as many again.

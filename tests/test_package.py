@@ -47,7 +47,12 @@ NOT_NEEDED = {
     *("pandas", "numpy", "dask", "distributed", "loky", "tqdm", "PIL", "pydantic", "jsonschema"),
     *("pytest", "_pytest", "hypothesis", "mcp", "claude_agent_sdk", "anyio", "setuptools"),
     *("claude_sync.testing", "claude_sync.gui", "claude_sync.notebook"),
-    *("claude_sync.bridge", "claude_sync.commands", "claude_sync.batch", "claude_sync.keywords"),
+    *(
+        "claude_sync.bridge",
+        "claude_sync.commands",
+        "claude_sync.batch",
+        "claude_sync.client.keywords",
+    ),
     "claude_sync.options.keywords",
 }
 # Without what the files of an environment import at the start of each program; those of an

@@ -39,7 +39,7 @@ from .workers import Settings, Threads, backend_for, check_executor, clients_for
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar, Unpack
 
-    from ..keywords import MapKeywords
+    from ..client.keywords import MapKeywords
 
     # What the answers' data are.
     D = TypeVar("D", default=Any)

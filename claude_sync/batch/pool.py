@@ -40,8 +40,8 @@ from .clients import (
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar, Unpack
 
+    from ..client.keywords import ClientKeywords, QuestionKeywords
     from ..engine.turn import Turn
-    from ..keywords import ClientKeywords, QuestionKeywords
 
     # What the answers' data are.
     D = TypeVar("D", default=Any)

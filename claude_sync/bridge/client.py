@@ -34,7 +34,7 @@ from .transport import SessionTransport
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..keywords import ClientKeywords
+    from ..client.keywords import ClientKeywords
 
 __all__ = ["Bridge"]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Tuple
 
-from ..control_methods import ControlMethods
+from ..client.control_methods import ControlMethods
 from ..engine.control import ROWS, Row, Rows
 from ..errors import UsageError
 from ..support.checks import nearest

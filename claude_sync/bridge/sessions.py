@@ -77,7 +77,7 @@ class Session:
             on_stream_event=self._said,
             on_permission=self._asked,
         )
-        self.client._engine.lifecycle.idle_end = self._died
+        self.client._session.idle_end = self._died
         # Set when the front end knows of the session, or never will.
         self._is_known = threading.Event()
 

@@ -177,7 +177,7 @@ class Screen:
     def retry(self, retry: Any) -> None:
         """The service failed, and the CLI tries again; a line about it may follow in the log."""
         # Only here: it goes well nearly always.
-        from ..runtime.retrying import count_of, what_happened
+        from ..engine.retrying import count_of, what_happened
 
         if self.on_terminal:
             self.clear()

@@ -26,21 +26,21 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ..errors import ClaudeError, ControlError, ControlTimeout, UnsupportedByCli
+from ..errors import ControlError, ControlTimeout, UnsupportedByCli
 from ..log import logger
 from ..messages import replies
 from ..options.fields import EFFORTS, PERMISSION_MODES, choice, count, flag, mapping, word
 from ..options.fields import mcp_servers as servers_option
-from ..runtime.connection import BeingReplaced, version_of
-from ..runtime.windows import creation_flags
 from ..support.checks import check_name, check_path, refuse
 from ..support.waiting import Deadline
+from .connection import reply_of, version_of
+from .launch.command import creation_flags
 from .launch.process import ProcessTransport
 
 if TYPE_CHECKING:
     from ..protocol.control import Reply
-    from ..runtime.connection import Connection
-    from ..runtime.engine import Engine
+    from .connection import Connection
+    from .session import Session
 
 __all__ = ["ROWS", "Controls", "Row", "Rows", "ask_version", "controls_of"]
 
@@ -305,12 +305,12 @@ class Controls:
     """
     The control methods of one client at work.
 
-    ``engine.lock`` guards what was accepted; ``_asking`` is held by the thread that asks for
+    ``session.lock`` guards what was accepted; ``_asking`` is held by the thread that asks for
     the version.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, session: Session) -> None:
+        self._session = session
         # By the subtype, and the server that a request is about.
         self._accepted: dict[tuple[str, Any], dict[str, Any]] = {}
         self._settings: dict[str, Any] = {}
@@ -328,16 +328,15 @@ class Controls:
             CliFailed: The CLI does not start, or ended.
 
         """
-        engine = self._engine
-        engine.check()
-        patience = engine.options.control_timeout if timeout is None else timeout
+        session = self._session
+        session.check()
+        patience = session.options.control_timeout if timeout is None else timeout
         deadline = Deadline(patience)
-        connection = engine.lifecycle.ensure_ready(row.name, patience)
+        connection = session.starter.ensure_ready(row.name, patience)
         self._check_version(connection, row, fields, deadline)
         replied = partial(self._replied, row, fields)
-        pending = engine.requests.send(row.name, row.subtype, fields, deadline, replied)
         try:
-            return row.make(pending.wait(deadline.left()).check(row.subtype))
+            body = session.request(row.name, row.subtype, fields, deadline.left(), replied)
         except ControlTimeout as error:
             raise ControlTimeout(row.subtype, patience or error.timeout) from None
         except ControlError as error:
@@ -345,6 +344,7 @@ class Controls:
                 version = self._version_of(connection, deadline)
                 raise UnsupportedByCli(f"{row.name}()", version) from error
             raise
+        return row.make(body)
 
     def _check_version(
         self, connection: Connection, row: Row[R], fields: Mapping[str, Any], deadline: Deadline
@@ -368,7 +368,7 @@ class Controls:
             return connection.cli_version
 
         def is_pointless() -> bool:
-            return self._engine.lifecycle.closing or connection.ended or deadline.is_over()
+            return self._session.closing or connection.has_ended or deadline.is_over()
 
         try:
             if self._asked is not connection and not is_pointless():
@@ -385,54 +385,49 @@ class Controls:
         """Note what was changed. On the reader thread, in the order of the replies."""
         if reply.error is not None:
             return
-        lifecycle = self._engine.lifecycle
-        with self._engine.lock:
+        starter = self._session.starter
+        with self._session.lock:
             if row is Rows.set_model:
-                lifecycle.model = fields["model"] or DEFAULT_MODEL
+                starter.model = fields["model"] or DEFAULT_MODEL
                 # Repeated, it would come after the flag; but it came before.
                 self._settings.pop("model", None)
             elif row is Rows.set_permission_mode:
                 # New CLIs call a mode by its first name; 2.1.29 repeats what was requested.
                 named = reply.body.get("mode")
-                lifecycle.permission_mode = named if isinstance(named, str) else fields["mode"]
+                starter.permission_mode = named if isinstance(named, str) else fields["mode"]
             elif row is Rows.apply_settings:
                 self._settings.update(fields["settings"])
                 fields = {"settings": self._settings}
             if row.repeated:
                 self._accepted[row.subtype, fields.get("serverName")] = dict(fields)
 
-    def repeat(self, then: Callable[[Connection], None], connection: Connection) -> None:
+    def repeat(self, connection: Connection) -> None:
         """
-        Request of a new process what was changed before; *then* goes on with it.
+        Request of a new process what was changed before.
 
         This waits for the replies: a backend of a bridge serves several requests in any order.
         """
-        with self._engine.lock:
+        with self._session.lock:
             requests = copy.deepcopy(self._accepted)
         # Not so long that the start would count as failed.
-        start_timeout = self._engine.options.start_timeout
+        start_timeout = self._session.options.start_timeout
         deadline = Deadline(min(REPEATING_PATIENCE, (start_timeout or 60.0) / 2))
         for (subtype, _), fields in requests.items():
+            reply = connection.request(subtype, fields)
             try:
-                pending = connection.request(subtype, fields)
-                assert pending is not None
-                pending.wait(deadline.left()).check(subtype)
+                reply_of(connection, reply, subtype, deadline.left()).check(subtype)
             except ControlTimeout:
                 logger.warning("the new CLI process did not answer %s in time", subtype)
             except ControlError as error:
                 logger.warning("the new CLI process refused %s: %s", subtype, error.text)
-            except (ClaudeError, BeingReplaced):
-                return  # the process has ended, which is noticed elsewhere
-        then(connection)
 
 
-def controls_of(engine: Engine) -> Controls:
-    """The controls of *engine*, made when they are used for the first time."""
-    lifecycle = engine.lifecycle
-    with engine.lock:
-        if lifecycle.controls is None:
-            lifecycle.controls = Controls(engine)
-        return lifecycle.controls
+def controls_of(session: Session) -> Controls:
+    """The controls of *session*, made when they are used for the first time."""
+    with session.lock:
+        if session.controls is None:
+            session.controls = Controls(session)
+        return session.controls
 
 
 def ask_version(connection: Connection, stop: Callable[[], bool]) -> str | None:

@@ -1,69 +1,52 @@
 """
-Turn: a question in flight.
+Turn: what a program holds of a question in flight.
 
 ::
 
     process -> lines -> messages -> dispatch -> handlers -> [turn]
 
-A :class:`Turn` is a future. The dispatcher collects into it what belongs to it
-and completes it when every handler of the turn has run. Decisions taken here
-and nowhere else: what the text of an answer is, and what belongs to it.
+A :class:`Turn` is a future. What the library knows of the question is in
+:class:`~claude_sync.engine.asked.Asked`. A failure that nobody looks at is a line in the log:
+a program that calls ``submit()`` and drops the turn would otherwise not learn of it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
+import sys
 import time
-from collections import Counter, deque
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures._base import CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED, RUNNING
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Deque,
-    Dict,
-    Generic,
-    Iterator,
-    List,
-    Mapping,
-    Optional,
-    Tuple,
-    cast,
-)
+from typing import TYPE_CHECKING, Any, Generic, cast
 
-from ..errors import UsageError
-from ..log import logger, named
+from ..errors import ClientClosed, TurnError, TurnInterrupted, UsageError
+from ..log import Naming, logger, named
 from ..messages.answer import Answer, T
 from ..messages.display import Displayed, Timed
-from ..messages.stream_text import Piece, Text, Thinking
-from ..protocol.exchange import CONTEXT
-from ..protocol.outcomes import INTERRUPTED_TEXT, command_output
-from ..runtime.unseen import Watched
+from ..messages.stream_text import Text
 from ..support.checks import check_function, check_timeout
 from ..support.text import short
-from .marks import Marks
+from .asked import Asked
 
 if TYPE_CHECKING:
-    from ..messages.base import Result
-    from ..messages.blocks import ToolResult, ToolUse
-    from ..messages.usage import Charge
-    from ..protocol.exchange import Sent
-    from ..runtime.engine import Engine
-    from ..runtime.timers import Timer
-    from ..schema import Form
+    from collections.abc import Mapping
 
-__all__ = ["FINISHED", "RUNNING", "Turn"]
+    from .marks import Marks
+    from .session import Session
 
-# How the CLI reminds a model that has to give data and does not.
-INSISTS = "MUST call the StructuredOutput tool"
+__all__ = ["Turn"]
 
 # The states in which a future is done.
 OVER = (FINISHED, CANCELLED, CANCELLED_AND_NOTIFIED)
 
+UNSEEN = "a turn failed and its error was never retrieved (by result() or add_done_callback())"
+# Nobody could have looked at it.
+LOST_CONTEXT = "the text of add_context() did not reach the conversation"
 
-class Turn(Timed, Displayed, Watched, Future[Answer[T]], Generic[T]):
+
+class Turn(Timed, Displayed, Future[Answer[T]], Generic[T]):
     """
     A question in flight; its result is the :class:`Answer`.
 
@@ -77,88 +60,36 @@ class Turn(Timed, Displayed, Watched, Future[Answer[T]], Generic[T]):
 
     Attributes:
         prompt: What was asked.
-        timeout, idle_timeout: As given.
 
     """
 
-    _marks: Marks
-    _entry: Optional[Sent] = None
-    _data = b""
-    # The same for a CLI that does not know verbatim messages, if it needs another form there.
-    _older_data = b""
-    _is_verbatim = False
-    # The same, if it could not be written: the CLI had died. Empty once it was sent again.
-    _unread: Optional[bytes] = None
-    # Why it is being stopped: raised instead of TurnInterrupted when it ends.
-    _stopping: Optional[Exception] = None
-    _interrupted = False
-    # By its own cancel(), which is promised to raise.
-    _was_cancelled = False
-    # The form of the answer, its JSON Schema, and how often another form was asked for.
-    _form: Optional[Form] = None
-    _schema: Optional[Mapping[str, Any]] = None
-    _form_tries = 0
-    # How often the CLI insisted on data; and that it was stopped because that had no end.
-    _insisted = 0
-    _off_form = False
-    # For retries: the message, how often it was asked again, and how soon it may be.
-    _message: Optional[Mapping[str, Any]] = None
-    _tries = 0
-    _not_before = 0.0
-    _tried_answer: Optional[Answer[T]] = None
-    # The results and the cost of the tries before.
-    _earlier: Tuple[Mapping[str, Any], ...] = ()
-    _spent_before = 0.0
-    _first_uuid: Optional[str] = None
-    # What each of its results added.
-    _charges: Tuple[Charge, ...] = ()
-    # How many threads wait for it, under post="caller".
-    _callers = 0
-    _handler_error: Optional[BaseException] = None
-    _answer: Optional[Answer[T]] = None
-    # The program iterates over text: other events need not be kept.
-    _text_only = False
+    _unseen: Unseen | None = None
+    # A done-callback was added: its failure is going to be looked at.
+    _has_callback = False
 
     def __init__(
-        self,
-        engine: Engine,
-        prompt: Any,
-        *,
-        timeout: Optional[float] = None,
-        idle_timeout: Optional[float] = None,
-        raise_on_error: bool = True,
-        buffered: bool = False,
+        self, session: Session, prompt: Any, message: Mapping[str, Any], **asking: Any
     ) -> None:
         super().__init__()
-        self._engine = engine
+        self._session = session
         self.prompt = prompt
-        self.timeout = timeout
-        self.idle_timeout = idle_timeout
-        self.raise_on_error = raise_on_error
-        self._timers: List[Timer] = []
-        self._buffer: Optional[Deque[Any]] = deque() if buffered else None
-        self._marks = Marks(prompt)
-        self._forget()
+        self.asked = Asked(self, message, **asking)
 
     # What a program calls.
 
-    def result(self, timeout: Optional[float] = None) -> Answer[T]:
+    def result(self, timeout: float | None = None) -> Answer[T]:
         """
         Wait for the answer.
 
         Raises what went wrong with the turn; after *timeout* seconds AskTimeout,
         without interrupting anything.
         """
-        limit = check_timeout("timeout", timeout, zero=True)
-        with self._engine.naming:
-            self._engine.delivery.wait_for_turn(self, limit, "turn.result")
-        return self._outcome()
+        self._wait(timeout, "turn.result")
+        return self.outcome()
 
-    def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
+    def exception(self, timeout: float | None = None) -> BaseException | None:
         """Wait as :meth:`result` does; return the error instead of raising it."""
-        limit = check_timeout("timeout", timeout, zero=True)
-        with self._engine.naming:
-            self._engine.delivery.wait_for_turn(self, limit, "turn.exception")
+        self._wait(timeout, "turn.exception")
         self._seen()
         return super().exception(0)
 
@@ -167,39 +98,54 @@ class Turn(Timed, Displayed, Watched, Future[Answer[T]], Generic[T]):
         Stop it. Still queued: withdrawn, True. Running: interrupted, False, and
         ``result()`` raises TurnInterrupted. Finished: nothing happens, False.
         """
-        return self._engine.cancel(self)
+        return self._session.cancel(self.asked)
 
     def add_done_callback(self, function: Callable[[Turn[T]], object]) -> None:
         """Call *function* with this turn when it is done, as a handler is called."""
         check_function("the done callback", function, "done(turn)")
-        self._is_watched()
-        super().add_done_callback(lambda _: self._engine.delivery.call_back(function, self))
+        self._has_callback = True
+        self._seen()
+        super().add_done_callback(lambda _: self._session.delivery.call_back(function, self))
 
-    def _is_command(self) -> bool:
-        """Whether the CLI answers it itself, as it does ``/cost``."""
-        is_text = isinstance(self.prompt, str)
-        return is_text and not self._is_verbatim and self.prompt.startswith("/")
+    @property
+    def timeout(self) -> float | None:
+        """Seconds after which it is interrupted, as given."""
+        return self.asked.timeout
+
+    @property
+    def idle_timeout(self) -> float | None:
+        """For how many seconds the CLI may say nothing, as given."""
+        return self.asked.idle_timeout
+
+    @property
+    def raise_on_error(self) -> bool:
+        """Whether a failed turn raises, as given."""
+        return self.asked.raise_on_error
 
     @property
     def text(self) -> str:
         """The text of the turn so far; a blank line stands between its messages."""
-        texts = list(self._texts)
-        begins = sorted({0, *self._begins})
-        ends = [*begins[1:], len(texts)]
-        blocks = ["".join(texts[begin:end]) for begin, end in zip(begins, ends)]
-        return "\n\n".join(filter(None, blocks))
+        return self.asked.collected.text
+
+    @property
+    def marks(self) -> Marks:
+        """When what happened in it."""
+        return self.asked.marks
+
+    _marks = marks  # as of an answer
 
     def __repr__(self) -> str:
         """The beginning of the question, how far it is, and what it cost."""
         if not self.done():
-            state = "running" if self._marks.events else "waiting"
+            state = "running" if self.marks.events else "waiting"
         elif self.cancelled():
             state = "withdrawn"
         elif self._exception is not None:
             state = f"failed with {type(self._exception).__name__}"
         else:
             state = "answered"
-        cost = f", ${self._answer.cost_usd:.4f}" if self._answer is not None else ""
+        answer = self.asked.answer
+        cost = f", ${answer.cost_usd:.4f}" if answer is not None else ""
         return f"<Turn {short(self.prompt)} {state}{cost}>"
 
     def __enter__(self) -> Turn[T]:
@@ -212,15 +158,15 @@ class Turn(Timed, Displayed, Watched, Future[Answer[T]], Generic[T]):
 
     def __iter__(self) -> Iterator[Text]:
         """The pieces of text, as they arrive, until the turn is done."""
-        self._text_only = True
-        self._engine.update_merging()
+        self.asked.text_only = True
+        self._session.update_merging()
         for event in self.events():
             if isinstance(event, Text) and event.parent_tool_use_id is None:
                 yield event
 
     def events(self) -> Iterator[Any]:
         """Everything that handlers would see of this turn, in order, until it is done."""
-        buffer = self._buffer
+        buffer = self.asked.buffer
         if buffer is None:
             raise UsageError(
                 "this turn does not keep its events. Make it with client.stream(...) instead "
@@ -234,7 +180,7 @@ class Turn(Timed, Displayed, Watched, Future[Answer[T]], Generic[T]):
                 while buffer:
                     yield buffer.popleft()
                 break
-            self._engine.delivery.wait_for_turn(
+            self._session.delivery.wait_for_turn(
                 self, None, "iterating over a turn", until=buffer.__len__
             )
         if not self.cancelled():
@@ -243,11 +189,17 @@ class Turn(Timed, Displayed, Watched, Future[Answer[T]], Generic[T]):
             if error is not None:
                 raise error
 
-    def _is_over(self) -> bool:
+    # What the session calls.
+
+    def is_open(self) -> bool:
+        """Whether it was queued or sent, and is not done."""
+        return self.asked in self._session.open
+
+    def is_over(self) -> bool:
         """As ``done()``, which takes a lock to read one attribute."""
         return self._state in OVER
 
-    def _outcome(self) -> Answer[T]:
+    def outcome(self) -> Answer[T]:
         """The answer of a turn that is over; or raise what went wrong."""
         answer: Answer[T]
         if self._state == FINISHED and self._exception is None:
@@ -257,176 +209,105 @@ class Turn(Timed, Displayed, Watched, Future[Answer[T]], Generic[T]):
             answer = super().result(0)
         return answer
 
-    # What the dispatcher calls. Nothing below takes a lock: one thread at a time dispatches.
-
-    @contextlib.contextmanager
-    def _awaited(self) -> Iterator[None]:
-        """Somebody waits for it; under post="caller", its handlers are for that thread."""
+    def wait_until(self, check: Callable[[], object], wait: Callable[[Any], bool]) -> bool:
+        """Have *wait* wait at the future's condition, which is told of every event."""
         with self._condition:
-            self._callers += 1
-        try:
-            yield
-        finally:
-            with self._condition:
-                self._callers -= 1
+            return check() is True or wait(self._condition)
 
-    def _forget(self) -> None:
-        """What was collected belongs to another turn after all."""
-        self._marks.forget()
-        self._messages: List[Any] = []
-        self._texts: List[str] = []
-        # Where in it each block begins.
-        self._begins: List[int] = []
-        self._thinking: List[str] = []
-        self._tool_uses: Dict[str, ToolUse] = {}
-        self._tool_results: Dict[str, ToolResult] = {}
-        self._last_text = ""
-        self._assistant_error: Optional[str] = None
-        self._command_output: Optional[str] = None
+    def set_sent(self) -> None:
+        """It runs now. Only cancel() could come between, which takes it out of the queue first."""
+        self._state = RUNNING
 
-    def _begin_again(self, raw: Optional[Mapping[str, Any]]) -> None:
-        """
-        It is asked once more. What was said does not count; what was done, and paid, does.
-        """
-        self._tried_answer = self._answer
-        if self._answer is not None:
-            self._spent_before = self._answer.cost_usd
-        if self._entry is not None:
-            self._first_uuid = self._first_uuid or self._entry.uuid
-        if raw is not None:
-            self._earlier = (*self._earlier, raw)
-        self._texts, self._begins, self._thinking, self._last_text = [], [], [], ""
-        self._assistant_error = self._command_output = self._answer = None
-        self._off_form = self._interrupted = False
-        self._insisted = 0
+    def look_again(self) -> None:
+        """Something changed that a thread which iterates wants to know."""
+        with self._condition:
+            self._condition.notify_all()
 
-    def _wants_raw(self) -> bool:
-        """Whether the program may iterate over every raw event."""
-        return self._buffer is not None and not self._text_only
+    def count_caller(self, change: int) -> None:
+        """One more thread, or one less, waits for it under ``post="caller"``."""
+        with self._condition:
+            self.asked.callers += change
 
-    def _owns(self, parent_tool_use_id: Optional[str]) -> bool:
-        """Whether a message below that tool use belongs here, and not to an older turn's agent."""
-        return parent_tool_use_id is None or parent_tool_use_id in self._tool_uses
+    def withdraw(self) -> None:
+        """It was never sent and never will be."""
+        super().cancel()
+        self.set_running_or_notify_cancel()
 
-    def _piece(self, piece: Piece) -> None:
-        """A piece of the main conversation. Its text is kept, not itself: that is smaller."""
-        texts = self._thinking if isinstance(piece, Thinking) else self._texts
-        if piece._end == 1 and texts is self._texts:
-            self._begins.append(len(texts))
-        texts.append(piece._block.pieces[piece._end - 1])
-
-    def _collect(self, message: Any) -> None:
-        """Keep a complete message, and what an answer needs of it."""
-        from ..messages.base import Assistant, User  # not at the top: see the dispatcher
-
-        if not self._owns(message.parent_tool_use_id):
-            return
-        self._messages.append(message)
-        if isinstance(message, Assistant):
-            if message.error:
-                self._assistant_error = message.error
-            if message.parent_tool_use_id is None and message.text:
-                self._last_text = message.text
-        elif isinstance(message, User) and message.parent_tool_use_id is None:
-            text = message.text
-            if text.startswith(INTERRUPTED_TEXT):
-                self._interrupted = True
-            elif self._form is not None and INSISTS in text:
-                self._insisted += 1
-            output = command_output(text) if text.startswith("<local-command") else None
-            if output is not None:
-                self._command_output = output
-
-    def _event(self, event: Any) -> None:
-        """Buffer an event for a program that iterates."""
-        if self._buffer is not None and not (self._text_only and not isinstance(event, Text)):
-            self._buffer.append(event)
-            with self._condition:
-                self._condition.notify_all()
-
-    def _make_answer(
-        self,
-        raw: Optional[Mapping[str, Any]],
-        cost_usd: float,
-        total: float,
-        result: Optional[Result] = None,
-    ) -> Answer[T]:
-        """The answer: complete with the *raw* result, as far as it got without one."""
-        text = raw.get("result") if raw is not None else None
-        if not text or not isinstance(text, str):
-            # Slash commands of old CLIs; interrupted turns; results without a text.
-            incomplete = self.text if raw is None else self._last_text
-            text = self._command_output or incomplete or self.text
-        answer: Answer[T] = Answer(text)
-        answer.cost_usd = cost_usd
-        if self._earlier:
-            answer._earlier = self._earlier
-            answer.cost_usd += self._spent_before
-        answer.total_cost_usd = total
-        answer._marks = self._marks.with_cost(answer.cost_usd, is_complete=raw is not None)
-        answer.session_id = self._engine.session_id
-        answer.user_message_id = self._first_uuid or (self._entry.uuid if self._entry else None)
-        if self._messages:
-            answer._before = tuple(self._messages)
-        if self._tool_uses:
-            answer.tool_uses = tuple(
-                (use, self._tool_results.get(use_id))
-                for use_id, use in list(self._tool_uses.items())
-            )
-        if self._thinking:
-            answer.thinking = "".join(self._thinking)
-        if raw is not None:
-            answer._raw = raw
-            answer._result = result
-            if self._form is None:
-                answer.data = cast("T", raw.get("structured_output"))
-            session_id = raw.get("session_id")
-            if session_id and isinstance(session_id, str):
-                answer.session_id = session_id
-        return answer
-
-    def _make_charged_answer(
-        self, raw: Mapping[str, Any], charge: Charge, result: Optional[Result]
-    ) -> Answer[T]:
-        """The answer with what its result, and those of the tries before, added."""
-        answer = self._make_answer(raw, charge.usd, charge.total_usd, result)
-        answer._charges = self._charges = (*self._charges, charge)
-        return answer
-
-    def _stop_timers(self) -> None:
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
-
-    def _succeed(self, answer: Answer[T]) -> None:
+    def succeed(self, answer: Answer[T]) -> None:
         """Complete it, unless it is: a timeout may come at the same moment."""
-        if self._timers:
-            self._stop_timers()
+        if self.asked.timers:
+            self.asked.stop_timers()
         try:
             self.set_result(answer)
         except InvalidStateError:
             return
         self._log_end()
 
+    def fail(self, error: BaseException) -> None:
+        """Fail it, unless it is done."""
+        self.marks.stop()
+        self.asked.stop_timers()
+        error = named(error, self._session.name)
+        self._log_end(error)
+        unseen = None
+        if self._unseen is None and self._is_news(error):
+            # Before it fails: whoever waits for that looks at once.
+            what = UNSEEN if self.asked.is_question else LOST_CONTEXT
+            unseen = self._unseen = Unseen(error, what)
+        try:
+            self.set_exception(error)
+        except InvalidStateError:
+            if unseen is not None:
+                unseen.error = None
+
+    def _wait(self, timeout: float | None, method: str) -> None:
+        limit = check_timeout("timeout", timeout, zero=True)
+        with self._session.naming:
+            self._session.delivery.wait_for_turn(self, limit, method)
+
+    def _is_news(self, error: BaseException) -> bool:
+        """Whether nobody has asked for this failure, or is told of it anyway."""
+        if self.asked.was_cancelled or isinstance(error, (TurnInterrupted, ClientClosed)):
+            return False
+        was_told = isinstance(error, TurnError) and error.result is not None
+        return not (self._has_callback or (was_told and self._session.dispatch.hears_results()))
+
+    def _seen(self) -> None:
+        """Somebody looks at how it ended."""
+        if self._unseen is not None:
+            self._unseen.error = None
+
     def _log_end(self, error: BaseException | None = None) -> None:
         """One line for each turn: how long, for how much, with which tools."""
         if not logger.isEnabledFor(logging.INFO) or (error is not None and self.done()):
             return
-        if self._entry is not None and self._entry.kind == CONTEXT:
+        if not self.asked.is_question:
             return
-        answer = self._answer
+        answer = self.asked.answer
         cost = 0.0 if answer is None else answer.cost_usd
-        tools = Counter(use.name for use in self._tool_uses.values())
+        tools = Counter(use.name for use in self.asked.collected.tool_uses.values())
         used = "".join(f", {name} {count}" for name, count in tools.items())
         how = "answered" if error is None else f"failed ({type(error).__name__})"
-        with self._engine.naming:
-            seconds = time.monotonic() - self._marks.made
+        with self._session.naming:
+            seconds = time.monotonic() - self.marks.made
             logger.info("turn %s after %.1f s, %.4f USD%s", how, seconds, cost, used)
 
-    def _fail(self, error: BaseException) -> None:
-        """Fail it, unless it is done."""
-        self._marks.stop()
-        self._stop_timers()
-        error = named(error, self._engine.name)
-        self._log_end(error)
-        self._fail_watched(error)
+
+class Unseen:
+    """A failure; it is logged when this is forgotten, unless :attr:`error` was taken away."""
+
+    __slots__ = ("_what", "error")
+
+    def __init__(self, error: BaseException, what: str) -> None:
+        self.error: BaseException | None = error
+        self._what = what
+
+    def __del__(self) -> None:
+        error = self.error
+        if error is None or sys.is_finalizing():
+            return
+        from ..support.redact import redact_text
+
+        what, text = self._what, redact_text(str(error))
+        with Naming(getattr(error, "client", None)):
+            logger.warning("%s. %s: %s", what, type(error).__name__, text)

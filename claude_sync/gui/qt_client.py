@@ -119,16 +119,16 @@ class QtClient(QtCore.QObject):  # type: ignore[misc]
         if self._turns:
             self._turns[0].cancel()
             return
-        engine = self.client._engine
+        session = self.client._session
 
         def stop() -> None:
             # A turn of the CLI's own, perhaps; on this thread it would be waited for.
             try:
-                engine.requests.interrupt(INTERRUPT_TIME)
+                session.stopper.interrupt(INTERRUPT_TIME)
             except ClaudeError as error:
                 logger.info("the interrupt failed: %s", error)
 
-        engine.responders.run(stop)
+        session.tasks.run(stop)
 
     @Slot()  # type: ignore[untyped-decorator]
     def close(self) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List
 from ..render.markdown import escape
 
 if TYPE_CHECKING:
-    from ..runtime.engine import Engine
+    from ..engine.session import Session
 
 __all__ = ["Board", "Notice", "board_of", "open_board"]
 
@@ -114,28 +114,28 @@ class Board:
             place(list(self._notices))
 
 
-# By the client's engine, which outlives none of its requests.
+# By the client's session, which outlives none of its requests.
 _boards: weakref.WeakKeyDictionary[Any, Board] = weakref.WeakKeyDictionary()
 _boards_lock = threading.Lock()
 
 
-def board_of(engine: Engine) -> Board:
+def board_of(session: Session) -> Board:
     """The board of a client."""
     with _boards_lock:
-        board = _boards.get(engine)
+        board = _boards.get(session)
         if board is None:
-            board = _boards[engine] = Board()
+            board = _boards[session] = Board()
         return board
 
 
-def open_board(engine: Engine, shell: Any) -> None:
+def open_board(session: Session, shell: Any) -> None:
     """Open a client's board in the cell that runs now."""
     widgets = widgets_module()
     publish: Publish = shell.display_pub.publish
     if widgets is None:
-        board_of(engine).open(DisplayPlace(publish))
+        board_of(session).open(DisplayPlace(publish))
     else:
-        board_of(engine).open(WidgetPlace(widgets, publish))
+        board_of(session).open(WidgetPlace(widgets, publish))
 
 
 def widgets_module() -> Any:

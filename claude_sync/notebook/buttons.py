@@ -68,15 +68,15 @@ def buttons(request: Any) -> Any:
     if isinstance(request, PermissionRequest) and request.tool == "AskUserQuestion":
         return None  # of a form that cannot be asked, or it would be on_question's
     slot: Any = permission._slot
-    engine = slot.connection.serving._engine
-    board = board_of(engine)
+    session = slot.desk.session
+    board = board_of(session)
     notice = RequestNotice(request, board)
     with _waiting_lock:
         _waiting.append(request)
     permission.on_cancel(notice.close)
     board.put_up(notice)
     if not board.is_open():
-        open_board(engine, shell)
+        open_board(session, shell)
     return LATER
 
 

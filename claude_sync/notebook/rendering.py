@@ -112,7 +112,7 @@ def text_of_step(step: Step, folder: str = "") -> str:
 
 def folder_of(turn: Turn) -> str:
     """The folder in which the turn's CLI runs."""
-    return os.path.abspath(turn._engine.options.cwd or os.getcwd())
+    return os.path.abspath(turn._session.options.cwd or os.getcwd())
 
 
 def cost_line(answer: Answer, spent_before: float = 0.0) -> str:

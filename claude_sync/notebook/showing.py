@@ -41,11 +41,11 @@ def show(turn: Any) -> None:
         )
     shell = current_shell()
     view = view_for(shell)
-    if turn._engine.delivery.by_waiters or not is_kernel(shell):
+    if turn._session.delivery.by_waiters or not is_kernel(shell):
         watch(turn, view)
         return
     Follower(turn, view).start()
-    open_board(turn._engine, shell)
+    open_board(turn._session, shell)
 
 
 class Follower:
@@ -64,9 +64,9 @@ class Follower:
         self._look_again()
 
     def _look_again(self) -> None:
-        engine = self._turn._engine
+        session = self._turn._session
         # The timer's thread must not be kept; a responder's may.
-        engine.timers.after(REFRESH, lambda: engine.responders.run(self._look))
+        session.timers.after(REFRESH, lambda: session.tasks.run(self._look))
 
     def _look(self) -> None:
         with self._lock:
@@ -74,7 +74,7 @@ class Follower:
                 return
             self._view.update(self._turn)
         # A request may have been answered by code in another cell.
-        board_of(self._turn._engine).tidy_up()
+        board_of(self._turn._session).tidy_up()
         self._look_again()
 
     def _end(self, turn: Turn) -> None:

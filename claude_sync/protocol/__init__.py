@@ -3,7 +3,7 @@ What is said between the library and the CLI, without saying it.
 
 RULE: no thread, no file, no clock in this folder. Bytes go in and messages come
 out; intentions go in and bytes come out. Everything here is tested by plain
-function calls, and the threads of ``runtime/`` wrap around it.
+function calls, and the threads of ``engine/`` wrap around it.
 
 ::
 

@@ -169,7 +169,7 @@ def state_of_turn(turn: Turn) -> str:
 
 def error_of_turn(turn: Turn) -> str:
     """Why it failed; nothing if it did not."""
-    error = turn._exception if turn._is_over() else None
+    error = turn._exception if turn.is_over() else None
     return "" if error is None else f"{type(error).__name__}: {error}"
 
 
@@ -183,11 +183,11 @@ def seconds_of_turn(turn: Turn) -> str:
 
 def tools_of_turn(turn: Turn) -> list[tuple[str, str]]:
     """The tools it used, and what became of each."""
-    results = turn._tool_results
+    results = turn.asked.collected.tool_results
     found: list[tuple[str, str]] = []
-    for use_id, use in list(turn._tool_uses.items())[-MOST_TOOLS:]:
+    for use_id, use in list(turn.asked.collected.tool_uses.items())[-MOST_TOOLS:]:
         result = results.get(use_id)
-        state = "running" if not turn._is_over() else "not finished"
+        state = "running" if not turn.is_over() else "not finished"
         if result is not None:
             state = "failed" if result.is_error else "done"
         found.append((use.name, state))
@@ -270,26 +270,26 @@ def client_markdown(client: Client) -> str:
 
 def facts_of_client(client: Client) -> Iterable[tuple[str, str]]:
     """Names and values. Settings are not among them: they may hold what is private."""
-    engine = client._engine
-    yield "model", one_line(str(model_of(engine) or "default"))
+    session = client._session
+    yield "model", one_line(str(model_of(session) or "default"))
     yield "session", client.session_id or "none yet"
     yield "cost", f"${client.cost_usd:.4f}"
     tokens = client.context_tokens
     if tokens is not None:
         yield "context", f"{tokens:,} tokens"
-    connection = engine.lifecycle.connection
+    connection = session.connection
     if connection is not None and connection.cli_version:
         yield "CLI", connection.cli_version
-    if engine.queue:
-        yield "queued", str(len(engine.queue))
+    if session.queue:
+        yield "queued", str(len(session.queue))
 
 
-def model_of(engine: Any) -> str | None:
+def model_of(session: Any) -> str | None:
     """The model that spoke last, else the one that was asked for."""
-    spoken = engine.tally._spoken
+    spoken = session.tally._spoken
     message = spoken.get("message") if spoken is not None else None
     model = message.get("model") if isinstance(message, dict) else None
-    return model if isinstance(model, str) else engine.options.model
+    return model if isinstance(model, str) else session.options.model
 
 
 # Parts.

@@ -21,13 +21,18 @@ __all__ = ["chat_of_turn", "outcome_of", "stamp_of"]
 def so_far(turn: Turn) -> tuple[list[Any], str]:
     """The complete messages of a turn, and all of its text."""
     # In this order: a message that comes meanwhile brings no text that is not in the texts.
-    messages = list(turn._messages)
-    return messages, "".join(list(turn._texts))
+    messages = list(turn.asked.collected.messages)
+    return messages, "".join(list(turn.asked.collected.texts))
 
 
 def stamp_of(turn: Turn) -> tuple[object, ...]:
     """Something that is another one when there is more to show. Cheap."""
-    return (turn.done(), turn.running(), len(turn._texts), len(turn._messages))
+    return (
+        turn.done(),
+        turn.running(),
+        len(turn.asked.collected.texts),
+        len(turn.asked.collected.messages),
+    )
 
 
 def chat_of_turn(turn: Turn) -> Chat:

@@ -254,9 +254,9 @@ def test_the_death_of_an_idle_cli_is_noticed_at_once(client_of):
     """As without a bridge: the client is crashed before anybody asks, and then resumes."""
     client = client_of(scripts.dies_idle)
     assert client.ask("go", timeout=PATIENCE) == "first"
-    ended = client._engine.changes.wait_for(lambda: client.state == "crashed", Deadline(PATIENCE))
+    ended = client._session.changes.wait_for(lambda: client.state == "crashed", Deadline(PATIENCE))
     assert ended
-    assert client._engine.lifecycle.connection.error.exit_code == 4
+    assert client._session.connection.error.exit_code == 4
     assert client.ask("go on", timeout=PATIENCE) == "resumed"
 
 

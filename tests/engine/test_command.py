@@ -13,11 +13,10 @@ from typing import Any, Optional
 
 import pytest
 
-from claude_sync.engine.launch import command
+from claude_sync.engine.launch import command, windows
 from claude_sync.engine.launch.command import build_launch, creation_flags
 from claude_sync.errors import BudgetExceeded, CliNotFound, UsageError
 from claude_sync.options import SETTINGS, Options
-from claude_sync.runtime import windows
 
 SESSION = "6f1c1c0e-5d0e-4b5e-9a51-0a3a2c2f6c11"
 OTHER = "0d5b3a52-94f4-4f0e-8f1c-3d8a3a1c9b22"

@@ -59,9 +59,7 @@ def records(path):
 def start(recorder, *, argv=("claude",), environment=None, cwd=None, version=None, **options):
     """Tell the recorder of a process."""
     launch = Launch(tuple(argv), environment or {}, cwd, {})
-    engine = SimpleNamespace(
-        name="mine", options=Options(**options), lifecycle=SimpleNamespace(cli_version=version)
-    )
+    engine = SimpleNamespace(name="mine", options=Options(**options), cli_version=version)
     recorder.started(launch, engine)
 
 

@@ -8,6 +8,7 @@ from patience import PATIENCE
 
 import claude_sync
 from claude_sync import Client
+from claude_sync.protocol.codec import encode
 from claude_sync.testing import ScriptedCli, builders, dialect_callback, dialect_user_message
 
 SCRIPTS = {"callback": dialect_callback.speak, "user-message": dialect_user_message.speak}
@@ -71,9 +72,9 @@ def test_one_word_too_many_ends_a_backend(stand_in, until, spoken, message, comp
     """Each of these is nearly right."""
     client = stand_in(SCRIPTS[spoken], dialect=spoken, on_crash="raise")
     client.start(PATIENCE)
-    connection = client._engine.lifecycle.connection
-    connection.send(message)
-    until(lambda: connection.ended)
+    connection = client._session.connection
+    connection.send(encode(message))
+    until(lambda: connection.has_ended)
     assert connection.transport.exit_code == NOT_IN_THE_DOCUMENT
     assert complaint in connection.stderr_tail[-1]
 
@@ -136,7 +137,7 @@ def test_closing_in_mid_turn_ends_the_process(stand_in, dialect, gone):
     pid = client.pid
     client.close()
     gone(pid)
-    assert client._engine.lifecycle.connection.transport.exit_code == 0
+    assert client._session.connection.transport.exit_code == 0
 
 
 def test_a_turn_that_does_not_end_is_ended_by_force(quick_stop):
@@ -196,7 +197,7 @@ def test_an_introduction_between_turns_holds_up_nothing(dialect, until):
             cli.say(builders.init())
             until(lambda seen=seen: len(client_systems(client)) > seen)
             turn = client.submit("hi")
-            assert turn not in client._engine.queue
+            assert turn not in client._session.queue
             cli.expect(kind)
             cli.say(builders.result(str(number)))
             assert turn.result(PATIENCE) == str(number)
@@ -246,7 +247,7 @@ def test_a_request_is_answered_in_its_own_form(spoken, form):
 def begin(cli, client, dialect):
     """Get a client ready."""
     if dialect != "user-message":
-        client._engine.lifecycle.ensure_begun()
+        client._session.starter.ensure_begun()
         cli.accept()
     client.start(PATIENCE)
 

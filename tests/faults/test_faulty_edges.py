@@ -60,12 +60,12 @@ def test_steer_under_back_pressure(stand_in, hurry, until):
     hurry(HIGH_WATER=200_000)
     client = stand_in(edge_scripts.floods_before_it_reads, settings={"count": 20_000})
     client.start()
-    engine, steered, count = client._engine, [], [0]
+    engine, steered, count = client._session, [], [0]
 
     def steer(_):
         count[0] += 1
         if count[0] == 5:
-            until(lambda: engine.lifecycle.connection.paused and engine.inbox._size > 200_000)
+            until(lambda: engine.connection.paused and engine.inbox._size > 200_000)
             client.steer("x" * 200_000)
             steered.append(True)
 
@@ -180,10 +180,10 @@ def test_timeout_without_end(stand_in, option):
 
 def test_reply_that_nobody_waits_for_any_more(cli, client):
     """A request whose reply does not come in time is forgotten; its late reply is harmless."""
-    connection = client._engine.lifecycle.connection
+    connection = client._session.connection
     with pytest.raises(ControlTimeout):
         client.interrupt(timeout=0.1)
-    assert connection.pending == {}
+    assert not connection.awaits_replies
     assert not connection.must_read()
     cli.reply(cli.expect("control_request", subtype="interrupt"))
     turn = client.submit("hi")
@@ -196,24 +196,21 @@ def test_reply_that_nobody_waits_for_any_more(cli, client):
 
 @pytest.mark.parametrize("how", ["cancel", "timeout"])
 def test_stop_that_comes_too_late(cli, client, monkeypatch, how):
-    """The interrupt of a turn that has ended by the time it is written is not sent."""
-    connection = client._engine.lifecycle.connection
-    inner, late, decided = connection.request, threading.Event(), threading.Event()
+    """A turn that has ended by the time it is to be interrupted is not: the next one is safe."""
+    stopper = client._session.stopper
+    inner, decided, running = stopper.stop, threading.Event(), []
 
-    def request(subtype, *arguments, **keywords):
-        if subtype == "interrupt" and not late.is_set():
-            # The thread that is about to interrupt A is held up until B runs.
-            late.set()
-            cli.end_turn(user, "answer A")
-            running.append(cli.expect("user", text="B"))
-            cli.begin_turn(running[0])
+    def stop(asked, reason):
+        # The thread that is about to interrupt A is held up until B runs.
+        cli.end_turn(user, "answer A")
+        running.append(cli.expect("user", text="B"))
+        cli.begin_turn(running[0])
         try:
-            return inner(subtype, *arguments, **keywords)
+            return inner(asked, reason)
         finally:
             decided.set()
 
-    monkeypatch.setattr(connection, "request", request)
-    running = []
+    monkeypatch.setattr(stopper, "stop", stop)
     a, user = begun(cli, client, "A", timeout=0.1 if how == "timeout" else None)
     b = client.submit("B")
     if how == "cancel":
@@ -226,50 +223,24 @@ def test_stop_that_comes_too_late(cli, client, monkeypatch, how):
     cli.assert_done()
 
 
-def test_nothing_is_sent_between_the_decision_to_interrupt_and_the_interrupt(
-    cli, client, monkeypatch, background
-):
-    """interrupt() is written before the next question, even if its turn ends meanwhile."""
-    connection = client._engine.lifecycle.connection
-    inner = connection.write
-
-    def write(data):
-        if b'"interrupt"' in data:
-            # A ends after it was found running, and before the interrupt is written.
-            cli.end_turn(user, "answer A")
-            assert a.result(PATIENCE) == "answer A"
-        inner(data)
-
-    a, user = begun(cli, client, "A")
-    b = client.submit("B")
-    monkeypatch.setattr(connection, "write", write)
-    call = background(client.interrupt, timeout=PATIENCE)
-    cli.reply(cli.expect("control_request", subtype="interrupt"))
-    call.result()
-    cli.answer("answer B", "B")
-    assert b.result(PATIENCE) == "answer B"
-    cli.assert_done()
-
-
 def test_interrupt_tells_whom_it_hits(cli, client, monkeypatch, background):
     """A question that went out just before the interrupt was written knows that it was hit."""
-    connection = client._engine.lifecycle.connection
-    inner, sent, other_is_out = connection.request, [], threading.Event()
+    stopper = client._session.stopper
+    inner, sent, other_is_out = stopper.interrupt, [], threading.Event()
 
-    def request(subtype, *arguments, **keywords):
-        if subtype == "interrupt" and not sent:
-            cli.end_turn(user, "answer A")
-            sent.append(cli.expect("user", text="B"))
-            other_is_out.set()
-        return inner(subtype, *arguments, **keywords)
+    def interrupt(*arguments):
+        cli.end_turn(user, "answer A")
+        sent.append(cli.expect("user", text="B"))
+        other_is_out.set()
+        return inner(*arguments)
 
     a, user = begun(cli, client, "A")
     b = client.submit("B")
-    monkeypatch.setattr(connection, "request", request)
+    monkeypatch.setattr(stopper, "interrupt", interrupt)
     call = background(client.interrupt, timeout=PATIENCE)
     assert other_is_out.wait(PATIENCE)
-    interrupt = cli.expect("control_request", subtype="interrupt")
-    cli.reply(interrupt, still_queued=[], cancelled=[sent[0]["uuid"]])
+    asked = cli.expect("control_request", subtype="interrupt")
+    cli.reply(asked, still_queued=[], cancelled=[sent[0]["uuid"]])
     call.result()
     assert a.result(PATIENCE) == "answer A"
     with pytest.raises(TurnInterrupted):
@@ -299,8 +270,8 @@ def test_wait_idle_of_a_client_that_ends(cli, greet, background, until, post, en
         greet(client, cli)
         begun(cli, client)
         waiting = threading.Event()
-        inner = client._engine.delivery._is_idle
-        client._engine.delivery._is_idle = lambda: waiting.set() or inner()
+        inner = client._session.delivery._is_idle
+        client._session.delivery._is_idle = lambda: waiting.set() or inner()
         call = background(client.wait_idle)
         assert waiting.wait(PATIENCE)
         if end == "close":
@@ -365,7 +336,7 @@ def test_question_after_a_foreign_turn(greet, until, style, ending):
         cli.say(cli.init())
         until(lambda: client.state == "busy")
         turn = client.submit("mine")
-        assert turn in client._engine.queue
+        assert turn.asked in client._session.queue
         cli.speak("by myself")
         cli.say(
             {

@@ -129,5 +129,5 @@ def test_exit_between_turns(cli, client):
     cli.answer("first")
     assert turn.result(PATIENCE) == "first"
     cli.hang_up(0)
-    client._engine.lifecycle.connection.reader_thread.join(PATIENCE)
+    client._session.connection.reader.join(PATIENCE)
     assert client.state == "crashed"

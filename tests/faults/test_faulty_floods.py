@@ -19,15 +19,15 @@ MEGABYTE = 1024 * 1024
 # the reader paused, the receipt of the interrupt inside the handler, and how far the memory grew.
 LISTENER = """
 import json, os, sys, threading, scripts
-import claude_sync.runtime.inbox
-import claude_sync.runtime.stopping
+import claude_sync.engine.inbox
+import claude_sync.engine.stopping
 from claude_sync import Client
 from claude_sync.testing import StandIn
 
 # The stand-in acknowledges the interrupt and goes on: it must not be ended for that here.
-claude_sync.runtime.stopping.STOP_PATIENCE = 1000
-claude_sync.runtime.stopping.INTERRUPT_AGAIN_AFTER = ()
-claude_sync.runtime.inbox.HIGH_WATER = high_water = int(sys.argv[1])
+claude_sync.engine.stopping.STOP_PATIENCE = 1000
+claude_sync.engine.stopping.INTERRUPT_AGAIN_AFTER = ()
+claude_sync.engine.inbox.HIGH_WATER = high_water = int(sys.argv[1])
 more, raw = int(sys.argv[2]), sys.argv[3] == "raw"
 client = Client(cli=StandIn(scripts.pours_out_deltas, more=more).command)
 state = {"calls": 0, "next": 0, "receipt": None, "order": True}
@@ -42,7 +42,7 @@ def memory():
 
 def is_full():
     state["waiting"] = client.stats().bytes_waiting
-    return state["waiting"] > high_water and client._engine.lifecycle.connection.paused
+    return state["waiting"] > high_water and client._session.connection.paused
 
 def hear(text):
     global rest
@@ -118,8 +118,8 @@ def test_reader_pauses(cli, client, hurry, until):
         cli.say(*[builders.text_delta(f"{number} ") for _ in range(10)])
     cli.end_turn(user, "all of it")
     assert inside.wait(PATIENCE)
-    until(lambda: client._engine.lifecycle.connection.paused)
-    assert client._engine.inbox._size < 200_000
+    until(lambda: client._session.connection.paused)
+    assert client._session.inbox._size < 200_000
     assert len(cli._output) > 100
     go_on.set()
     assert turn.result(PATIENCE) == "all of it"
@@ -146,8 +146,8 @@ def test_interrupt_while_the_reader_pauses(cli, client, hurry, until):
     for number in range(100):
         cli.say(*[builders.text_delta(f"{number} ") for _ in range(10)])
     cli.end_interrupted(user)
-    until(lambda: client._engine.lifecycle.connection.exchange.running() is None)
-    client._engine.stopper._force(turn, turn._entry)  # the patience above is over
+    until(lambda: client._session.connection.exchange.running() is None)
+    client._session.stopper._force(turn.asked, turn.asked.sent)  # the patience above is over
     assert client.state == "busy"
     go_on.set()
     with pytest.raises(TurnInterrupted):

@@ -459,7 +459,7 @@ def test_manual_process_events(echo, until):
     client, events = echo(post="manual"), []
     client.on_text(lambda text: events.append(threading.get_ident()))
     turn = client.submit("hi")
-    until(lambda: not client._engine.inbox.is_drained())
+    until(lambda: not client._session.inbox.is_drained())
     assert events == []
     until(lambda: client.process_events(0.05) >= 0 and turn.done())
     assert set(events) == {threading.get_ident()}

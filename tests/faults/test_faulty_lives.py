@@ -43,14 +43,14 @@ def asked_of_the_dead(stand_in, gone, monkeypatch):
     def ask(**options):
         client = stand_in(**options)
         client.start()
-        connection = client._engine.lifecycle.connection
-        asked, end = threading.Event(), connection.end
+        connection = client._session.connection
+        asked, end = threading.Event(), connection._end
 
         def end_later(error):
             assert asked.wait(PATIENCE)
             end(error)
 
-        monkeypatch.setattr(connection, "end", end_later)
+        monkeypatch.setattr(connection, "_end", end_later)
         os.kill(client.pid, signal.SIGKILL)
         gone(client.pid)
         assert client.state == "idle"
@@ -135,7 +135,7 @@ def test_an_answer_forgives_crashes(until):
             with pytest.raises(CliExited):
                 client.ask("crash")
             assert client.ask("answer") == "fine"
-            client._engine.lifecycle.connection.transport.hang_up(1)
+            client._session.connection.transport.hang_up(1)
             until(lambda: client.state == "crashed")
 
 
@@ -169,13 +169,13 @@ def test_restart_that_fails(tmp_path, stand_in):
     client = stand_in(scripts.dies_once)
     with pytest.raises(CliExited):
         client.ask("one")
-    argv = client._engine.options.cli
-    broken = client._engine.options.replace(cli=[str(command)])
-    whole = client._engine.options
-    client._engine.options = broken
+    argv = client._session.options.cli
+    broken = client._session.options.replace(cli=[str(command)])
+    whole = client._session.options
+    client._session.options = broken
     with pytest.raises(Exception, match="not found"):
         client.ask("two")
-    client._engine.options = whole
+    client._session.options = whole
     assert argv == whole.cli
     assert client.ask("three") == "resumed: three"
 

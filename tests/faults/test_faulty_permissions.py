@@ -737,9 +737,9 @@ def test_posted_handlers(opened):
     def full(call):
         raise RuntimeError("the queue is full")
 
-    client._engine.dispatcher.posting._post = full
+    client._session.dispatch.posting._post = full
     assert running.decided()["behavior"] == "deny"
-    client._engine.dispatcher.posting._post = lambda call: call()
+    client._session.dispatch.posting._post = lambda call: call()
 
 
 def test_timeout_while_a_posted_handler_never_runs(cli, greet, hurry):

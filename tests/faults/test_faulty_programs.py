@@ -63,8 +63,8 @@ def test_exit_inside_a_handler_that_hangs(program, gone):
     running = program(
         OPENED
         + """
-import claude_sync.runtime.closing
-claude_sync.runtime.closing.EXIT_TIME = 0.3
+import claude_sync.engine.closing
+claude_sync.engine.closing.EXIT_TIME = 0.3
 inside = threading.Event()
 client.on_text(lambda _: inside.set() or threading.Event().wait())
 client.submit("hi")
@@ -239,13 +239,13 @@ def test_ctrl_c_twice(program):
     source = (
         OPENED.replace("StandIn()", "StandIn(scripts.never_ends_a_turn)")
         + """
-import claude_sync.client, claude_sync.runtime.stopping
-claude_sync.runtime.stopping.STOP_PATIENCE = 1000
-inner = claude_sync.client.stop_own_turn
+import claude_sync.client.client, claude_sync.engine.stopping
+claude_sync.engine.stopping.STOP_PATIENCE = 1000
+inner = claude_sync.client.client.stop_own_turn
 def watched(turn):
     say("stopping")
     inner(turn)
-claude_sync.client.stop_own_turn = watched
+claude_sync.client.client.stop_own_turn = watched
 client.on_message(lambda message: say("heard", message.type))
 try:
     client.ask("hi")

@@ -189,7 +189,7 @@ def test_a_disk_that_gets_full(stand_in, tmp_path, caplog):
     client = stand_in(record=path)
     assert client.ask("one", timeout=PATIENCE) == "echo: one"
     full = os.open("/dev/full", os.O_WRONLY)
-    os.dup2(full, client._engine.lifecycle.recorder._descriptor)
+    os.dup2(full, client._session.starter.recorder._descriptor)
     os.close(full)
     assert client.ask("two", timeout=PATIENCE) == "echo: two"
     assert client.ask("three", timeout=PATIENCE) == "echo: three"
@@ -206,5 +206,5 @@ def test_without_the_option_nothing_is_recorded(stand_in, tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     client = stand_in()
     client.ask("one", timeout=PATIENCE)
-    assert client._engine.lifecycle.recorder is None
+    assert client._session.starter.recorder is None
     assert os.listdir(tmp_path) == []

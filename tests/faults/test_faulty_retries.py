@@ -7,6 +7,7 @@ import pytest
 from patience import PATIENCE
 from stand_ins import Background
 
+import claude_sync.protocol.tries  # noqa: F401  (loaded late, and has constants to shorten)
 from claude_sync import AskTimeout, Client, ClientClosed, CliExited, Overloaded, TurnInterrupted
 from claude_sync.testing import ScriptedCli, builders
 
@@ -16,8 +17,6 @@ OVERLOADED = "API Error: 529 overloaded"
 @pytest.fixture(autouse=True)
 def short_waits(hurry):
     """What is waited for is not the time."""
-    import claude_sync.protocol.tries
-    import claude_sync.runtime.endings  # noqa: F401
 
     hurry(FIRST_WAIT=0.01, RESET_MARGIN=0.01)
 
@@ -177,17 +176,17 @@ def test_a_limit_is_waited_for_until_the_reset_that_was_reported(playing, monkey
 
     client = playing(script, retries=1)
     client.start()
-    after = client._engine.timers.after
+    after = client._session.timers.after
 
     def at_once(delay, callback):
         if delay > 3600:
             waits.append(delay)
             # The clock of the test has struck.
-            client._engine.queue[0]._not_before = 0.0
+            client._session.queue[0].not_before = 0.0
             delay = 0
         return after(delay, callback)
 
-    monkeypatch.setattr(client._engine.timers, "after", at_once)
+    monkeypatch.setattr(client._session.timers, "after", at_once)
     assert client.ask("hi") == "at last"
     assert len(waits) == 1
     assert 7100 < waits[0] < 7300
@@ -198,7 +197,7 @@ def test_a_turn_that_waits_to_be_asked_again_can_be_cancelled(playing, hurry, un
     hurry(FIRST_WAIT=3600.0)
     client = playing(fails_twice, retries=2)
     turn = client.submit("hi")
-    until(lambda: turn._not_before)
+    until(lambda: turn.asked.not_before)
     assert turn.cancel() is False
     with pytest.raises(TurnInterrupted):
         turn.result(PATIENCE)
@@ -210,7 +209,7 @@ def test_close_while_it_waits_to_be_asked_again(playing, hurry, until):
     hurry(FIRST_WAIT=3600.0)
     client = playing(fails_twice, retries=2)
     waiting = Background(lambda: client.ask("hi"))
-    until(lambda: client._engine.queue and client._engine.queue[0]._not_before)
+    until(lambda: client._session.queue and client._session.queue[0].not_before)
     client.close()
     with pytest.raises(ClientClosed):
         waiting.result()
@@ -322,7 +321,7 @@ def test_an_interrupted_turn_is_not_asked_again(playing):
 def waits_for_its_retry(client, until, prompt="first", **options):
     """A turn that has failed once and waits, practically for ever, to be asked again."""
     turn = client.submit(prompt, **options)
-    until(lambda: turn._not_before)
+    until(lambda: turn.asked.not_before)
     return turn
 
 
@@ -342,7 +341,7 @@ def test_others_do_not_wait_for_what_was_given_up(playing, hurry, until, how):
     if how == "cancel":
         first.cancel()
     elif how == "timeout":
-        client._engine.stopper.timed_out(first)
+        client._session.stopper.timed_out(first.asked, 3600)
     else:
         client.interrupt()
     error = first.exception(PATIENCE)
@@ -365,13 +364,13 @@ def test_a_timeout_at_the_moment_it_is_asked_again(playing, monkeypatch):
 
     client = playing(script, retries=5)
     client.start()
-    stopper, ask_again = client._engine.stopper, client._engine.ask_again
+    stopper, ask_again = client._session.stopper, client._session.ask_again
 
-    def late(turn, *arguments):
-        stopper.timed_out(turn)
-        return ask_again(turn, *arguments)
+    def late(asked, *arguments):
+        stopper.timed_out(asked, 3600)
+        return ask_again(asked, *arguments)
 
-    monkeypatch.setattr(client._engine, "ask_again", late)
+    monkeypatch.setattr(client._session, "ask_again", late)
     turn = client.submit("first", timeout=3600)
     with pytest.raises(AskTimeout):
         turn.result(PATIENCE)

@@ -290,15 +290,15 @@ def test_questions_of_threads_with_and_without_forms(client_of):
 def end_slowly(client, monkeypatch):
     """The CLI that runs now ends only when the second event is set; the first: it is to end."""
     ending, go_on = threading.Event(), threading.Event()
-    connection = client._engine.lifecycle.connection
-    shut_down = connection.shut_down
+    transport = client._session.connection.transport
+    close = transport.close
 
     def slowly(timeout):
         ending.set()
         assert go_on.wait(PATIENCE)
-        shut_down(timeout)
+        close(timeout)
 
-    monkeypatch.setattr(connection, "shut_down", slowly)
+    monkeypatch.setattr(transport, "close", slowly)
     return ending, go_on
 
 
@@ -606,7 +606,7 @@ def test_a_transport_that_raises_anything_at_a_restart(client_of):
             raise broken.pop()
         return make()
 
-    client._engine.options = client._engine.options.replace(transport=sometimes)
+    client._session.options = client._session.options.replace(transport=sometimes)
     with pytest.raises(RuntimeError, match="no socket left"):
         client.ask("typed", returns=City, timeout=PATIENCE)
     assert client.ask("plain again", timeout=PATIENCE) == "said plain again"
@@ -617,19 +617,11 @@ def test_a_cli_that_dies_when_it_is_to_be_replaced(client_of, monkeypatch):
     cities = Cities()
     client = client_of(cities)
     client.ask("plain", timeout=PATIENCE)
-    change = client._engine.restarter._change
-    held, go_on = threading.Event(), threading.Event()
-
-    def late(connection):
-        held.set()
-        assert go_on.wait(PATIENCE)
-        change(connection)
-
-    monkeypatch.setattr(client._engine.restarter, "_change", late)
+    held, go_on = end_slowly(client, monkeypatch)
     typed = client.submit("typed", returns=City, timeout=PATIENCE)
     assert held.wait(PATIENCE)
     cities.lives[0].hang_up(1)
-    client._engine.lifecycle.connection.reader_thread.join(PATIENCE)
+    client._session.connection.reader.join(PATIENCE)
     other = client.submit("other", returns=City, timeout=PATIENCE)
     go_on.set()
     assert typed.result().data == other.result().data == City("Paris", 2)
@@ -661,7 +653,7 @@ def test_a_lost_conversation_is_lost_once(client_of):
     client = client_of(cities)
     client.ask("one", timeout=PATIENCE)
     cities.lives[0].hang_up(1)
-    client._engine.lifecycle.connection.reader_thread.join(PATIENCE)
+    client._session.connection.reader.join(PATIENCE)
     client.ask("two", timeout=PATIENCE)
     session = client.session_id
     client.ask("three", returns=City, timeout=PATIENCE)
@@ -683,7 +675,7 @@ def test_a_request_after_a_lost_conversation(client_of):
     client = client_of(cities)
     client.ask("one", timeout=PATIENCE)
     cities.lives[0].hang_up(1)
-    client._engine.lifecycle.connection.reader_thread.join(PATIENCE)
+    client._session.connection.reader.join(PATIENCE)
     assert client.control("whatever", timeout=PATIENCE) == {"life": 2}
 
 
@@ -702,7 +694,7 @@ def test_close_has_its_limit_during_a_restart(client_of, monkeypatch):
     client.ask("plain", timeout=PATIENCE)
     ending, go_on = end_slowly(client, monkeypatch)
     killed = []
-    transport = client._engine.lifecycle.connection.transport
+    transport = client._session.connection.transport
     kill = transport.kill
 
     def killing():

@@ -13,20 +13,19 @@ import scripts
 from patience import PATIENCE, process_is_gone
 
 from claude_sync import Client, UsageError
+from claude_sync.engine.closing import Closer
+from claude_sync.engine.connection import Connection
+from claude_sync.engine.delivery import Delivery
+from claude_sync.engine.dispatch import Dispatch
+from claude_sync.engine.endings import Endings
+from claude_sync.engine.inbox import Inbox
 from claude_sync.engine.launch.process import ProcessTransport
+from claude_sync.engine.outbox import Outbox
+from claude_sync.engine.session import Session
+from claude_sync.engine.starting import Starter
+from claude_sync.engine.timers import Timers
 from claude_sync.protocol.exchange import Exchange
 from claude_sync.protocol.streaming import Assembler
-from claude_sync.runtime.closing import Closer
-from claude_sync.runtime.connection import Connection
-from claude_sync.runtime.delivery import Delivery, DispatcherThread
-from claude_sync.runtime.dispatcher import Dispatcher
-from claude_sync.runtime.endings import Endings
-from claude_sync.runtime.engine import Engine
-from claude_sync.runtime.inbox import Inbox
-from claude_sync.runtime.lifecycle import Lifecycle
-from claude_sync.runtime.outgoing import Outgoing
-from claude_sync.runtime.responders import Responders
-from claude_sync.runtime.timers import Timers
 from claude_sync.testing import ScriptedCli, StandIn
 
 # Far less than what would be waited for in vain.
@@ -118,11 +117,11 @@ def test_forgotten_client_is_collected_on_its_reader_thread(cli, monkeypatch):
         engine, forgotten, user = forget_a_client(cli)
         assert forgotten() is not None
         cli.end_turn(user, "too late")
-        assert engine.lifecycle.over.wait(PROMPTLY)
+        assert engine.closer._over.wait(PROMPTLY)
     finally:
         if was_enabled:
             gc.enable()
-    assert collected_on == [engine.lifecycle.connection.reader_thread]
+    assert collected_on == [engine.connection.reader]
     assert cli.closed
     assert not engine.lock.locked()
 
@@ -133,7 +132,7 @@ def forget_a_client(cli):
     client.on_result(lambda _: client.name)
     client.submit("hi")
     cli.accept()
-    return client._engine, weakref.ref(client), cli.expect("user")
+    return client._session, weakref.ref(client), cli.expect("user")
 
 
 # Ctrl-C inside the library.
@@ -155,13 +154,13 @@ def crossed(places, posts):
     [
         (Assembler, "stream_event"),
         (Assembler, "complete"),
-        (Dispatcher, "process"),
-        (Dispatcher, "_piece"),
-        (Dispatcher, "_routed"),
-        (Dispatcher, "_result"),
-        (Delivery, "process_batch"),
+        (Dispatch, "process"),
+        (Dispatch, "_piece"),
+        (Dispatch, "_routed"),
+        (Dispatch, "_result"),
+        (Delivery, "deliver"),
         (Endings, "ended"),
-        (Engine, "finished"),
+        (Session, "finished"),
         (Inbox, "take"),
     ],
     posts=["manual", "caller"],
@@ -184,11 +183,12 @@ def test_ctrl_c_while_the_asking_thread_delivers(echo, ctrl_c, hurry, post, owne
 
 @crossed(
     [
-        (Engine, "send_next"),
-        (Engine, "_take_next_locked"),
-        (Lifecycle, "ensure_begun"),
-        (Connection, "write"),
-        (Outgoing, "write"),
+        (Session, "pump"),
+        (Session, "_take_next"),
+        (Session, "_post"),
+        (Connection, "post"),
+        (Outbox, "post"),
+        (Outbox, "flush"),
     ],
     posts=[None, "manual"],
 )
@@ -212,8 +212,8 @@ def test_ctrl_c_while_a_question_is_sent(echo, ctrl_c, quick_stop, post, owner, 
         (ProcessTransport, "start", "after"),
         (Connection, "start", "after"),
         (Timers, "start", "before"),
-        (DispatcherThread, "start", "before"),
-        (DispatcherThread, "start", "after"),
+        (Delivery, "start", "before"),
+        (Delivery, "start", "after"),
     ],
 )
 def test_ctrl_c_while_the_cli_is_started(ctrl_c, monkeypatch, owner, name, when):
@@ -237,13 +237,17 @@ def test_ctrl_c_while_the_cli_is_started(ctrl_c, monkeypatch, owner, name, when)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_ctrl_c_while_the_greeting_is_handed_over(echo, ctrl_c, when):
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(Starter, "ensure_begun"), (Starter, "_greet"), (Connection, "post_request")],
+)
+def test_ctrl_c_while_the_greeting_is_sent(echo, ctrl_c, owner, name, when):
     """Ctrl-C while the first request is on its way ends ask(), and the next one works."""
     client = echo(start_timeout=10)
-    pressed = ctrl_c(Responders, "run", when)
+    pressed = ctrl_c(owner, name, when)
     with pytest.raises(KeyboardInterrupt):
         client.ask("first")
-    assert pressed == ["run"]
+    assert pressed == [name]
     assert client.ask("second", timeout=PROMPTLY) == "echo: second"
 
 
@@ -267,7 +271,7 @@ client = claude_sync.Client(cli=command, append_system_prompt="be nice. " * 6000
 client.__enter__()
 
 def press():
-    while not any(turn._condition._waiters for turn in list(client._engine.open_turns)):
+    while not any(asked.turn._condition._waiters for asked in list(client._session.open)):
         threading.Event().wait(0.01)
     os.kill(os.getpid(), signal.SIGINT)
 
@@ -327,7 +331,7 @@ def test_post_that_raises(echo, kind):
     [
         (Closer, "_close"),
         (Closer, "_interrupt"),
-        (Lifecycle, "fail_queued"),
+        (Session, "fail_queued"),
         (Connection, "shut_down"),
         (ProcessTransport, "close"),
         (ProcessTransport, "_ended_by"),
@@ -368,7 +372,7 @@ def test_ctrl_c_at_the_beginning_of_close(stand_in, ctrl_c):
         assert client.state == "closed"
     finally:
         if not process_is_gone(pid):
-            client._engine.lifecycle.closer._close(4, may_deliver=False)
+            client._session.closer._close(4, may_deliver=False)
 
 
 def own_threads(client):
@@ -465,8 +469,8 @@ warnings.simplefilter("ignore", DeprecationWarning)
 client = claude_sync.Client(cli=StandIn().command)
 client.start()
 turn = client.submit("[[sleep 60]]")
-done = client._engine.lifecycle.connection
-with client._engine.lock, client._engine.changes.lock, done.write_lock:
+done = client._session.connection
+with client._session.lock, client._session.changes.lock, done.outbox._writing:
     child = os.fork()
     if child == 0:
         signal.alarm(15)

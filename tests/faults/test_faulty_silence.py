@@ -133,7 +133,7 @@ def test_idle_clock_stops_while_the_cli_waits_for_us(cli, client):
     request = cli.ask_permission("Bash", {"command": "ls"})
     with pytest.raises(AskTimeout):
         turn.result(1.2)
-    assert not turn._interrupted
+    assert not turn.asked.interrupted
     asked[0].deny()
     assert cli.expect_reply(request)["behavior"] == "deny"
     cli.end_turn(user, "denied")

@@ -687,7 +687,7 @@ def test_the_end_of_an_old_life_does_not_touch_the_next(greet, work, until):
         work.wait(2)
         leave_first.set()
         # All that follows the tool has been done, too.
-        until(lambda: work.threads[0] not in client._engine.responders.lent())
+        until(lambda: work.threads[0] not in client._session.tasks.lent())
         note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
         running.send(note)
         for _ in range(2):

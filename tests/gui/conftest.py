@@ -55,7 +55,7 @@ class Talk:
 def talk(monkeypatch):
     """Open talks; their clients are closed after the test."""
     # Turns that are left running are not ended by anybody here.
-    monkeypatch.setattr("claude_sync.runtime.closing.TURN_END_TIME", 0.01)
+    monkeypatch.setattr("claude_sync.engine.closing.TURN_END_TIME", 0.01)
     talks = []
 
     def start(**options):

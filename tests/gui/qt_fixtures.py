@@ -149,7 +149,7 @@ def cli():
 def client(application, cli, monkeypatch):
     """A client of it, with a turn to come; closed after the test."""
     # Turns that are left running are not ended by anybody here.
-    monkeypatch.setattr("claude_sync.runtime.closing.TURN_END_TIME", 0.01)
+    monkeypatch.setattr("claude_sync.engine.closing.TURN_END_TIME", 0.01)
     client = Client(transport=cli)
     yield client
     client.close()

@@ -196,11 +196,11 @@ def test_without_a_slot_the_clients_own_handlers_decide(chat, client, cli, until
     """And without those nobody does: it is denied."""
     begin_by(chat)
     request = cli.ask_permission("Bash", {"command": "ls"})
-    until(lambda: not client._engine.lifecycle.connection.open_requests)
+    until(lambda: not client._session.connection.opened)
     assert cli.expect_reply(request)["behavior"] == "deny"
     client.on_permission(lambda request: request.allow())
     request = cli.ask_permission("Bash", {"command": "ls"})
-    until(lambda: not client._engine.lifecycle.connection.open_requests)
+    until(lambda: not client._session.connection.opened)
     assert cli.expect_reply(request)["behavior"] == "allow"
 
 

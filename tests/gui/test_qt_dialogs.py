@@ -453,7 +453,7 @@ def test_a_window_that_is_gone_before_the_request_denies(client, cli, applicatio
     request = cli.ask_permission("Bash", COMMAND)
     handled = []
     client.on_error(handled.append)
-    until(lambda: request["request_id"] not in client._engine.lifecycle.connection.open_requests)
+    until(lambda: request["request_id"] not in client._session.connection.opened)
     assert cli.expect_reply(request)["behavior"] == "deny"
     assert not existing()
     assert not handled

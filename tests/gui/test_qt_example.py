@@ -109,7 +109,7 @@ def test_enter_does_not_stop_an_answer(chat, until):
     until(lambda: "echo" in said(chat))
     turn = chat.turn
     ask(chat, "next")
-    assert (chat.turn, turn._was_cancelled) == (turn, False)
+    assert (chat.turn, turn.asked.was_cancelled) == (turn, False)
     click(chat.button)
     until(lambda: chat.turn is None)
     click(chat.button)

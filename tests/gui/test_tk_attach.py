@@ -169,7 +169,7 @@ def test_what_is_no_widget_is_refused(talk, attach, tkinter):
     for widget in (None, "."):
         with pytest.raises(UsageError, match="takes a tkinter window or widget"):
             attach(client, widget)
-    assert client._engine.dispatcher.posting is None
+    assert client._session.dispatch.posting is None
 
 
 def test_what_is_no_client_is_refused(attach, root):

@@ -354,8 +354,8 @@ def test_what_is_withdrawn_while_it_waits_is_never_shown(asking):
     first = asking.shown()
     asking.until(lambda: asking.waiting() == 2)
     asking.cli.cancel(requests[1])
-    waiting = asking.client._engine
-    asking.until(lambda: len(waiting.lifecycle.connection.open_requests) == 2)
+    waiting = asking.client._session
+    asking.until(lambda: len(waiting.lifecycle.connection.opened) == 2)
     click(first.allow)
     asking.reply_to(requests[0])
     second = asking.shown(2)
@@ -466,7 +466,7 @@ def test_the_end_of_the_program_denies_what_is_open(asking, capfd):
 
 def test_requests_that_no_frame_has_seen_are_denied_too(asking, monkeypatch):
     """They waited for the window, which went."""
-    frames = asking.client._engine.dispatcher.posting
+    frames = asking.client._session.dispatch.posting
     arrived, add = threading.Event(), frames._add
 
     def noting(call):

@@ -92,7 +92,7 @@ def test_enter_does_not_stop_an_answer(chat, root, until):
     until(root, lambda: "echo" in said(chat))
     turn = chat.turn
     ask(chat, "next")
-    assert (chat.turn, turn._was_cancelled) == (turn, False)
+    assert (chat.turn, turn.asked.was_cancelled) == (turn, False)
     click(chat.button)
     until(root, lambda: chat.turn is None)
     click(chat.button)

@@ -124,7 +124,11 @@ class Scene:
     def speak(self, text):
         """Claude says a whole text, and the client has heard it."""
         self.cli.speak(text)
-        self.until(lambda turn: text in [getattr(each, "text", "") for each in turn._messages])
+        self.until(
+            lambda turn: (
+                text in [getattr(each, "text", "") for each in turn.asked.collected.messages]
+            )
+        )
 
     def begin_to_speak(self, *pieces):
         """Claude says the beginning of a text, in pieces, and the client has heard it."""
@@ -143,18 +147,22 @@ class Scene:
             builders.block_stop(),
             builders.message_stop(),
         )
-        self.until(lambda turn: text in [getattr(each, "text", "") for each in turn._messages])
+        self.until(
+            lambda turn: (
+                text in [getattr(each, "text", "") for each in turn.asked.collected.messages]
+            )
+        )
 
     def use_tool(self, name="Bash", given=None, use_id="t1", **fields):
         """Claude uses a tool, and the client has heard it."""
         use = builders.tool_use(name, given or {}, use_id)
         self.cli.say(builders.assistant([use], f"m-{use_id}", **fields))
-        self.until(lambda turn: use_id in turn._tool_uses)
+        self.until(lambda turn: use_id in turn.asked.collected.tool_uses)
 
     def return_result(self, text, use_id="t1", is_error=False):
         """The tool returns."""
         self.cli.say(builders.user([builders.tool_result(use_id, text, is_error)]))
-        self.until(lambda turn: use_id in turn._tool_results)
+        self.until(lambda turn: use_id in turn.asked.collected.tool_results)
 
     def end(self, text="done", **fields):
         """The turn ends well."""

@@ -79,9 +79,9 @@ def test_what_was_dealt_with_elsewhere_is_taken_down():
 def test_each_client_has_a_board_of_its_own():
     """For as long as it lives."""
     client, other = Client(), Client()
-    board = board_of(client._engine)
-    assert board_of(client._engine) is board
-    assert board_of(other._engine) is not board
+    board = board_of(client._session)
+    assert board_of(client._session) is board
+    assert board_of(other._session) is not board
 
 
 def test_widgets_are_made_once(displays):
@@ -126,8 +126,8 @@ def test_a_board_is_opened_with_widgets_if_there_are_some(displays, monkeypatch,
     """And without them if there are none."""
     monkeypatch.setattr("claude_sync.notebook.boards.widgets_module", lambda: widgets)
     client = Client()
-    open_board(client._engine, Shell(displays))
-    board_of(client._engine).put_up(Note("one"))
+    open_board(client._session, Shell(displays))
+    board_of(client._session).put_up(Note("one"))
     (shown,) = displays.last
     assert ("text/html" in shown) == (widgets is None)
 
@@ -150,7 +150,7 @@ def test_a_board_does_not_keep_its_client(recwarn):
     from claude_sync.notebook import boards
 
     client = Client()
-    board_of(client._engine)
+    board_of(client._session)
     count = len(boards._boards)
     del client
     gc.collect()

@@ -32,7 +32,7 @@ def conversation():
 
 def flags(client):
     """How the CLI was started."""
-    return client._engine.lifecycle.connection.launch.argv
+    return client._session.connection.launch.argv
 
 
 def test_the_client_is_opened_when_it_is_needed_and_kept(conversation):

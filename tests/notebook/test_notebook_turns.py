@@ -58,12 +58,12 @@ def test_a_turn_that_is_asked_again_shows_what_is_said_now():
     """What was said the first time stays above it."""
     with running() as scene:
         scene.speak("first try")
-        scene.turn._begin_again(None)
-        scene.turn._texts.append("second")
+        scene.turn.asked.begin_again(None)
+        scene.turn.asked.collected.texts.append("second")
         assert shape(scene.turn) == ["first try", "second"]
-        scene.turn._texts.clear()
+        scene.turn.asked.collected.texts.clear()
         scene.speak(", second ")
-        scene.turn._texts.append("half")
+        scene.turn.asked.collected.texts.append("half")
         assert shape(scene.turn) == ["first try", ", second ", "half"]
         scene.end()
 

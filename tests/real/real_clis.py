@@ -215,6 +215,6 @@ class WarmClis:
     def pids(self):
         """The processes of all of them, and their guards."""
         clients = [client for client, _ in self._clients.values()]
-        transports = [client._engine.lifecycle.connection.transport for client in clients]
+        transports = [client._session.connection.transport for client in clients]
         guards = {transport.guard_pid for transport in transports if transport.pid is not None}
         return {client.pid for client in clients} | guards

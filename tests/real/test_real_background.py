@@ -134,14 +134,14 @@ def test_a_question_that_joins_a_turn_of_the_cli_gets_its_answer(
     assert used.wait(60)
     # The client would wait for the end of this turn. On a slower machine the question is
     # written before the CLI tells that a turn began; this is how to be that slow on purpose.
-    engine = client._engine
+    engine = client._session
     with engine.lock:
-        engine.lifecycle.connection.exchange.foreign_turn = False
+        engine.connection.exchange.foreign_turn = False
     turn = client.submit("join it", timeout=60)
     assert queued.wait(60)
     go.touch()
     assert turn.result() == "joined: True"
     assert is_notification(turn.result().result)
-    assert turn._entry.uuid in results[-1].raw["user_message_uuids"]
+    assert turn.asked.sent.uuid in results[-1].raw["user_message_uuids"]
     assert client.ask("and after that", timeout=60) == "echo: and after that"
     assert len(results) == 3

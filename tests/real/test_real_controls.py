@@ -503,7 +503,7 @@ def interrupted_with_a_message_queued(chat, model, words, **settings):
     model.when(words).reply(text("half of it, the rest never comes", gate=threading.Event()))
     queued = threading.Event()
     turn = chat.stream(words, timeout=60)
-    sent = turn._entry.uuid
+    sent = turn.asked.sent.uuid
     assert next(iter(turn))
 
     def heard(message):

@@ -30,7 +30,7 @@ def test_a_steer_joins_a_turn_in_a_tool_round(chat, model, tmp_path):
     chat.off(heard)
     chat.steer("turn left")
     # A request of its own behind it: once that is answered, the CLI has read the steer.
-    chat._engine.lifecycle.connection.request("set_permission_mode", {"mode": "default"}).wait(30)
+    chat._session.connection.request("set_permission_mode", {"mode": "default"}).result(30)
     go.touch()
     assert turn.result() == "left"
     assert chat.ask("after the steer", timeout=60) == "echo: after the steer"

@@ -200,7 +200,7 @@ def test_a_display_waits_for_nobody(client, cli):
     """Not even for whoever holds the turn's lock and the client's."""
     turn, user = ask(client, cli)
     shown = []
-    with turn._condition, client._engine.lifecycle.connection.write_lock:
+    with turn._condition, client._session.connection.outbox._writing:
         looking = threading.Thread(
             target=lambda: shown.extend([turn._repr_html_(), client._repr_html_()])
         )

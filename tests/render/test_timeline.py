@@ -15,10 +15,10 @@ from turn_marks import Clock, marks_of, sample
 
 import claude_sync
 from claude_sync import LATER, Answer, Client, Span, Timeline, TurnInterrupted, UsageError
+from claude_sync.engine import items
 from claude_sync.engine import marks as stamps
 from claude_sync.engine.marks import DONE, ENDED, SAID, SENT, TURNS_KEPT, USED
 from claude_sync.render.timeline import COLOURS, MOST_ROWS, WIDTH, shown, spans_of, timeline_of
-from claude_sync.runtime import items
 from claude_sync.testing import ScriptedCli, builders
 
 
@@ -282,7 +282,7 @@ def test_a_clients_timeline_has_its_turns(stage):
 def test_a_client_keeps_the_last_turns_only(monkeypatch):
     """Their number has an end."""
     assert TURNS_KEPT == 100
-    monkeypatch.setattr("claude_sync.runtime.engine.TURNS_KEPT", 2)
+    monkeypatch.setattr("claude_sync.engine.session.TURNS_KEPT", 2)
 
     def script(cli):
         cli.accept()

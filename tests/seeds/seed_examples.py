@@ -107,7 +107,7 @@ def conversation(dialect, **options):
     """A client, its other end, and the greeting it sent; None where there is none."""
     cli = ScriptedCli(patience=PATIENCE)
     with Client(transport=cli, dialect=dialect, on_crash="raise", **options) as client:
-        client._engine.lifecycle.ensure_begun()
+        client._session.starter.ensure_begun()
         greeting = cli.accept() if dialect != "user-message" else None
         client.start(PATIENCE)
         yield client, cli, greeting
@@ -146,7 +146,7 @@ def calls(how):
     with conversation(how["dialect"]) as (client, cli, _):
         client.submit("hi")
         cli.expect()
-        client._engine.responders.run(call)  # a thread of the client's, which ends with it
+        client._session.tasks.run(call)  # a thread of the client's, which ends with it
         return cli.expect()
 
 

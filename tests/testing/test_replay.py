@@ -190,13 +190,13 @@ def test_requests_of_several_threads_may_change_places(tmp_path):
             replies[subtype] = client.control(subtype)
 
         thread = threading.Thread(target=ask, args=("second",))
-        original = client._engine.lifecycle.connection.write
+        original = client._session.connection.write
 
         def write_and_tell(data):
             original(data)
             written.set()
 
-        client._engine.lifecycle.connection.write = write_and_tell
+        client._session.connection.write = write_and_tell
         thread.start()
         assert written.wait(PATIENCE)
         ask("first")

@@ -28,11 +28,11 @@ from ...errors import BudgetExceeded, CliNotFound, UsageError
 from ...options import CONVERSATION, SETTINGS, Options
 from ...options.fields import mcp_servers, parsed_json
 from ...protocol.dialects import dialect_of
-from ...runtime.private_files import PrivateFiles, remove_private_files
-from ...runtime.windows import LONGEST_COMMAND_LINE, command_line_length, creation_flags
 from ...support.redact import redact_argv, redact_text
 from .discovery import find_cli
 from .environment import child_environment
+from .private_files import PrivateFiles, remove_private_files
+from .windows import LONGEST_COMMAND_LINE, command_line_length, creation_flags
 
 __all__ = ["Launch", "build_launch", "creation_flags", "redact_argv", "redact_text"]
 

@@ -25,7 +25,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Dict, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence
 
 from ...errors import CliDidNotStart, CliNotFound, UsageError
 from .guard import MARK, Guard, new_mark
@@ -43,6 +43,8 @@ WINDOWS = sys.platform == "win32"
 CHUNK = 64 * 1024
 # What a pipe takes in one go, on Windows, where it cannot be asked.
 SURE_TO_FIT = 4096
+# The last lines of stderr come a moment after the end of stdout.
+STDERR_PATIENCE = 0.5
 # How long a write waits for room before it sees whether the input was closed meanwhile.
 LOOK_AGAIN = 0.1
 # How long the CLI may take to save its transcript after the end of its input.
@@ -65,6 +67,8 @@ class ProcessTransport(Transport):
         self._stop = Waker()
         self._output: Optional[Output] = None
         self._errors: Optional[Output] = None
+        # What takes stderr, where one thread can read both.
+        self._take_errors: Optional[Callable[[bytes], None]] = None
         # Ends what is left when this program or the CLI has ended.
         self._guard: Optional[Guard] = None
 
@@ -136,6 +140,8 @@ class ProcessTransport(Transport):
         self._input = our_output
         self._output = Output(our_input, process, self._stop)
         self._errors = Output(our_errors, process, self._stop)
+        if self._take_errors is not None:
+            self._output.listen_beside(our_errors, self._take_errors)
 
     def write(self, data: bytes) -> None:
         """Write all of *data*, in portions, as the child reads them."""
@@ -176,6 +182,16 @@ class ProcessTransport(Transport):
     def read_error(self) -> bytes:
         """The next portion of stderr; b"" at its end."""
         return self._errors.read() if self._errors is not None else b""
+
+    def listen_to_errors(self, take: Callable[[bytes], None]) -> None:
+        """Read stderr beside stdout; Windows cannot wait for two pipes."""
+        if not WINDOWS:
+            self._take_errors = take
+
+    @property
+    def has_errors_of_its_own(self) -> bool:
+        """Whether stderr must be read by :meth:`read_error`."""
+        return self._take_errors is None
 
     def close(self, timeout: float) -> None:
         """End the child: end of input, grace, terminate, kill; then free what it used."""
@@ -313,6 +329,9 @@ class Output:
         self.process_handle: Optional[int] = None
         self._poll = None
         self._ended = False
+        # The other pipe that is read while this one is waited for, and what takes it.
+        self._beside: Optional[int] = None
+        self._take: Callable[[bytes], object] = len
         if not WINDOWS:
             import select
 
@@ -327,19 +346,24 @@ class Output:
                 except OSError:  # a kernel or sandbox without it
                     self.process_handle = None
 
+    def listen_beside(self, descriptor: int, take: Callable[[bytes], None]) -> None:
+        """Hand what comes from that other pipe to *take*, while this one is read."""
+        assert self._poll is not None
+        self._beside, self._take = descriptor, take
+        self._poll.register(descriptor, self._readable)
+
     def read(self) -> bytes:
         """More bytes, or b"" at the end."""
         descriptor = self.descriptor
         if descriptor is None or self._ended:
             return b""
-        if self._poll is not None and not self._wait(descriptor):
-            self._ended = True
-            return b""
-        try:
-            data = os.read(descriptor, CHUNK)
-        except OSError:
-            data = b""
+        data = b""
+        if self._poll is None or self._wait(descriptor):
+            with contextlib.suppress(OSError):
+                data = os.read(descriptor, CHUNK)
         self._ended = not data
+        if self._ended and self._beside is not None:
+            self._read_last_words()
         return data
 
     def _wait(self, descriptor: int) -> bool:
@@ -348,12 +372,44 @@ class Output:
         while True:
             # Without a handle on the process, look after it once a second.
             ready = self._poll.poll(None if self.process_handle is not None else 1000)
-            for number, _ in ready:
-                if number == descriptor:
-                    return True
-            if ready or self._process.poll() is not None:
+            numbers = {number for number, _ in ready}
+            if self._beside is not None and self._beside in numbers:
+                numbers.discard(self._beside)
+                self._read_beside(self._beside)
+            if descriptor in numbers:
+                return True
+            if numbers or (not ready and self._process.poll() is not None):
                 # Exited, or told to stop: whatever arrives now comes from a grandchild.
                 return any(number == descriptor for number, _ in self._poll.poll(0))
+
+    def _read_beside(self, descriptor: int) -> bool:
+        data = b""
+        with contextlib.suppress(OSError):
+            data = os.read(descriptor, CHUNK)
+        if data:
+            self._take(data)
+            return True
+        assert self._poll is not None
+        self._poll.unregister(descriptor)
+        self._beside = None
+        self._take(b"")
+        return False
+
+    def _read_last_words(self) -> None:
+        """The last lines of the other pipe come a moment after the end of this one."""
+        import select
+
+        poll, end = select.poll(), time.monotonic() + STDERR_PATIENCE
+        descriptor = self._beside
+        while descriptor is not None and self._beside is not None:
+            # All that an ended process has written is there.
+            left = 0.0 if self._process.poll() is not None else end - time.monotonic()
+            poll.register(descriptor, self._readable)
+            if not poll.poll(max(0.0, 1000 * left)) or not self._read_beside(descriptor):
+                break
+        if self._beside is not None:
+            self._beside = None
+            self._take(b"")
 
     def close(self) -> None:
         """Close the descriptors."""

@@ -14,7 +14,7 @@ latter, because a transport lives once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional, Sequence
+from typing import TYPE_CHECKING, Callable, Optional, Sequence
 
 if TYPE_CHECKING:
     from .command import Launch
@@ -58,6 +58,19 @@ class Transport:
     def read_error(self) -> bytes:
         """As :meth:`read`, for the lines meant for people (stderr)."""
         return b""
+
+    def listen_to_errors(self, take: Callable[[bytes], None]) -> None:
+        """
+        Take stderr while :meth:`read` waits: *take* gets its portions, and b"" at the end.
+
+        Called before :meth:`start`. A transport that does not do this is asked by
+        :meth:`read_error`, on a thread of its own.
+        """
+
+    @property
+    def has_errors_of_its_own(self) -> bool:
+        """Whether stderr must be read by :meth:`read_error`."""
+        return type(self).read_error is not Transport.read_error
 
     def close(self, timeout: float) -> None:
         """

@@ -52,8 +52,8 @@ from ...protocol.codec import decode
 from ...support.conceal import Concealer, TooDeep
 
 if TYPE_CHECKING:
-    from ...runtime.engine import Engine
     from ..launch.command import Launch
+    from ..session import Session
 
 __all__ = ["FORMAT", "Recorder"]
 
@@ -91,10 +91,10 @@ class Recorder:
         with self._recording():
             self._begin_locked()
 
-    def started(self, launch: Launch, engine: Engine) -> None:
+    def started(self, launch: Launch, session: Session) -> None:
         """A process was started; what it says comes after this."""
         with self._recording():
-            options = engine.options
+            options = session.options
             own = (options.mcp_servers, options.settings, options.agents)
             configurations = (*own, *launch.confidential)
             self._concealer.learn(launch.environment, configurations)
@@ -105,8 +105,8 @@ class Recorder:
                 msg=self._concealer.argv(launch.argv),
                 time=now(),
                 cwd=self._concealer.message(launch.cwd),
-                client=self._concealer.text(engine.name),
-                cli_version=engine.lifecycle.cli_version,
+                client=self._concealer.text(session.name),
+                cli_version=session.cli_version,
             )
 
     def exited(self, code: Optional[int]) -> None:

@@ -21,7 +21,14 @@ import tempfile
 import threading
 import time
 
-from claude_sync import AskTimeout, Client, ClientClosed, ExecutionError, TurnInterrupted, UsageError
+from claude_sync import (
+    AskTimeout,
+    Client,
+    ClientClosed,
+    ExecutionError,
+    TurnInterrupted,
+    UsageError,
+)
 from claude_sync.testing import LoopbackModel
 
 THREADS = 8

@@ -254,7 +254,12 @@ def test_a_coroutine_is_closed():
 
 
 def test_a_value_that_contains_itself_is_refused():
-    """Rather than followed for ever."""
+    """Rather than followed for ever; 151 lists inside one another are not too many."""
+    nested = 1
+    for _ in range(152):
+        nested, value = [nested], nested
+    assert text(value) == "[" * 151 + "1" + "]" * 151
+    assert "too deeply" in refusal(nested)
     value = []
     value.append(value)
     assert "contains itself" in refusal(value)

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from patience import PATIENCE
 from tables import each
 
 from claude_sync import __version__, cli
+from claude_sync.cli.common import client_options
 from claude_sync.testing import LoopbackModel
 
 NOTICE = f"claude-sync: {cli.OFFLINE}\n"
@@ -92,7 +94,7 @@ def test_an_option_takes_no_word_from_behind_two_dashes(run):
     assert "--model" in stderr
     code, _, stderr = run("export", "last", "--", "-x")
     assert code == 2
-    assert stderr.endswith("unrecognized arguments: -x\n")
+    assert "unrecognized arguments: -x." in stderr
 
 
 def test_ctrl_c_interrupts_a_turn_whose_first_words_are_written_already(tmp_path):
@@ -247,7 +249,6 @@ def test_a_timeout_is_exit_code_4(run):
 @each(
     "words",
     [
-        (),
         ("aks", "hi"),
         ("ask",),
         ("ask", "--offline", " "),
@@ -309,3 +310,37 @@ def test_the_real_cli_answers(run_apart, tmp_path):
         }
         asked = run_apart("ask", "--cli", real_cli(), "What is 2+2?", environment=environment)
     assert asked == (0, "It is 4.\n", "")
+
+
+def test_alone_it_prints_its_help(run):
+    """On stdout, and that is no mistake."""
+    code, stdout, stderr = run()
+    assert (code, stderr) == (0, "")
+    assert stdout.startswith("usage: claude-sync ")
+
+
+def test_what_was_probably_meant_is_told(run):
+    """Of an option of that command."""
+    assert "--model" in run("ask", "--modle", "x", "hi")[2]
+    assert "Did you mean" not in run("ask", "--qqqqq", "hi")[2]
+
+
+def test_settings_of_a_question_reach_the_client():
+    """In their types; what is not typed is left to the library."""
+    words = ["ask", "--budget", "0.5", "--retries", "2", "--max-turns", "3", "hi"]
+    arguments = cli.parsed([*words, "--system-prompt", "Be brief.", "--permission-mode", "plan"])
+    options = client_options(arguments)
+    assert (options["budget_usd"], options["retries"], options["max_turns"]) == (0.5, 2, 3)
+    assert (options["system_prompt"], options["permission_mode"]) == ("Be brief.", "plan")
+    assert "retries" not in client_options(cli.parsed(["ask", "hi"]))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_learn_the_commands_and_their_options(run, shell):
+    """Each shell in its own words, which it can read if it is installed here."""
+    code, stdout, stderr = run("completion", shell)
+    assert (code, stderr) == (0, "")
+    for word in ("sessions", "restore", "permission-mode", "completion"):
+        assert word in stdout
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=stdout, text=True, check=True)

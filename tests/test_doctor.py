@@ -175,9 +175,11 @@ def test_a_cli_that_does_not_start_is_a_problem(doctor, tmp_path):
 def test_the_first_cli_on_path_is_found(doctor, tmp_path):
     """Without any setting, PATH decides."""
     executable(tmp_path, cli_scripts.logged_in, account=ACCOUNT)
-    code, report = doctor(PATH=str(tmp_path))
+    code, report = doctor("-v", PATH=str(tmp_path))
     assert code == 0, report
     assert told(report, "PATH") == told(report, "used") == "~/claude"
+    code, report = doctor(PATH=str(tmp_path))
+    assert "usual places" not in report  # all is well, so nobody wants to know
 
 
 @pytest.mark.real

@@ -30,7 +30,7 @@ RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 # Folders and modules that do not stand in their package yet, and the package they belong to.
 NOT_IN_PLACE = {
-    "cli": "commands cli doctor __main__",
+    "cli": "__main__",
     "permissions": "policies",  # a documented import path
     "render": "exports markup",  # documented import paths
 }

@@ -49,7 +49,7 @@ NOT_NEEDED = {
     *("claude_sync.testing", "claude_sync.gui", "claude_sync.notebook"),
     *(
         "claude_sync.bridge",
-        "claude_sync.commands",
+        "claude_sync.cli",
         "claude_sync.batch",
         "claude_sync.client.keywords",
     ),

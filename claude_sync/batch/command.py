@@ -24,7 +24,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..commands.common import (
+from ..cli.common import (
     add_permission_arguments,
     as_typed,
     permission_options,

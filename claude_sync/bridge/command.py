@@ -14,7 +14,7 @@ import os
 import sys
 from typing import Any, Optional, Sequence, Tuple
 
-from ..commands.common import fill_streams, seconds
+from ..cli.common import fill_streams, seconds
 from ..errors import ClaudeError
 from .envelope import DEFAULT_CALLBACK_TIMEOUT, DEFAULT_MAX_SESSIONS
 

@@ -66,6 +66,7 @@ __all__ = [
     "fill_streams",
     "harmless",
     "here",
+    "make_room",
     "on_terminal",
     "permission_options",
     "schema_in",
@@ -114,6 +115,15 @@ OPTION_ADVICE = {
 
 # What an option takes on the command line alone.
 HELP = {"resume": "go on with this conversation: its id or its beginning; last"}
+# Options that are typed in a conversation or a question, beside those that declare it.
+FLAGS = {
+    "system_prompt": "--system-prompt TEXT",
+    "permission_mode": "--permission-mode MODE",
+    "budget_usd": "--budget USD",
+    "retries": "--retries N",
+    "max_turns": "--max-turns N",
+}
+NUMBERS: dict[str, type] = {"budget_usd": float, "retries": int, "max_turns": int}
 # Of the characters of an id, all of them.
 LONG_ID = 36
 
@@ -131,9 +141,20 @@ def exit_code_of(error: ClaudeError) -> int:
     return TIMEOUT if isinstance(error, AskTimeout) else FAILED
 
 
+# Called before something is written on stderr: a screen ends the line that it is writing.
+ROOM_MAKERS: List[Callable[[], object]] = []
+
+
+def make_room() -> None:
+    """End the line that is being written."""
+    for function in ROOM_MAKERS:
+        function()
+
+
 def complain(text: str) -> None:
     """Say something on stderr; what is the CLI's in it is nothing that a terminal would obey."""
     with contextlib.suppress(OSError):  # nobody can be told that
+        make_room()
         sys.stderr.write(f"claude-sync: {harmless(text)}\n")
         sys.stderr.flush()
 
@@ -161,7 +182,7 @@ def harmless(text: str) -> str:
     """A text whose control characters are spelled out; line ends stay."""
     if text.isprintable():
         return text
-    from .painting import safe
+    from ..support.styles import safe
 
     return safe(text)
 
@@ -211,9 +232,10 @@ def add_client_arguments(parser: argparse.ArgumentParser) -> None:
     """The settings of a client that every command has which asks something."""
     which = parser.add_mutually_exclusive_group()
     for name, setting in SETTINGS.items():
-        if setting.typed is None:
+        typed = setting.typed or FLAGS.get(name)
+        if typed is None:
             continue
-        flag, _, metavar = setting.typed.partition(" ")
+        flag, _, metavar = typed.partition(" ")
         given: Dict[str, Any] = {
             "dest": name,
             "help": HELP.get(name, setting.doc.replace("``", "")),
@@ -221,7 +243,7 @@ def add_client_arguments(parser: argparse.ArgumentParser) -> None:
         if setting.default is False:
             given["action"] = "store_true"
         elif metavar:
-            given["metavar"] = metavar
+            given.update(metavar=metavar, type=NUMBERS.get(name, str))
         (which if setting.scope == "conversation" else parser).add_argument(flag, **given)
     add_permission_arguments(parser)
 
@@ -251,11 +273,15 @@ def client_options(
     """
     if arguments.offline:
         complain(OFFLINE)
-    typed = [name for name, setting in SETTINGS.items() if setting.typed is not None]
+    typed = [name for name, setting in SETTINGS.items() if setting.typed or name in FLAGS]
     options: Dict[str, Any] = {name: getattr(arguments, name) for name in typed}
+    # What was not typed has the library's own default.
+    options = {
+        name: value for name, value in options.items() if value is not None or name not in FLAGS
+    }
     options.update(cli=cli_of(arguments), resume=resumed(arguments.resume, arguments.cwd))
     if on_terminal():
-        from .asking import person
+        from .screens import person
 
         return {**options, **permission_options(arguments, person(clear))}
     return {**options, **permission_options(arguments)}

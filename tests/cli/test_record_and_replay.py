@@ -10,7 +10,7 @@ from executables import executable
 from tmux_terminal import Terminal
 
 from claude_sync import cli
-from claude_sync.commands.replay import Player
+from claude_sync.cli.replay import Player
 from claude_sync.testing import builders
 
 NOTICE = f"claude-sync: {cli.OFFLINE}\n"

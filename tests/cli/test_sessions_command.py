@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import time
 
 import pytest
 from saved_sessions import Saved, conversation
@@ -22,18 +23,30 @@ def here(tmp_path):
 
 
 def test_those_of_the_folder_are_listed_the_newest_first(run, config, here):
-    """A line each: the id, when, the title. --all has those of other folders, too."""
+    """A line each: its id, when, the title. --all has those of other folders, too."""
     conversation(config, "the older one", cwd=here, age=100, session_id=OTHER)
     conversation(config, "the newer one", cwd=here, session_id=ID)
     conversation(config, "elsewhere", cwd="/srv/shop", age=50)
     code, stdout, stderr = run("sessions", "list")
     assert (code, stderr) == (0, "")
     lines = stdout.splitlines()
-    assert [line[:36] for line in lines] == [ID, OTHER]
-    assert re.fullmatch(rf"{ID}  \d{{4}}-\d\d-\d\d \d\d:\d\d  the newer one", lines[0])
+    assert [line[:8] for line in lines] == [ID[:8], OTHER[:8]]
+    assert re.fullmatch(rf"{ID[:8]}    \d{{4}}-\d\d-\d\d  the newer one", lines[0])
     code, stdout, _ = run("sessions", "list", "--all")
     assert len(stdout.splitlines()) == 3
     assert "elsewhere  (/srv/shop)" in stdout
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(5, "just now"), (150, "2 min ago"), (7_300, "2 h ago"), (3 * 86_400 + 9, "3 d ago")],
+)
+def test_what_is_new_has_its_age(run, config, here, seconds, shown):
+    """In a word or two."""
+    saved = conversation(config, "hello", cwd=here)
+    then = time.time() - seconds
+    os.utime(saved.path, (then, then))
+    assert f"{shown}  hello" in run("sessions", "list")[1]
 
 
 def test_a_list_as_json_has_an_object_a_line(run, config, here):
@@ -61,7 +74,7 @@ def test_titles_are_nothing_that_a_terminal_would_obey(config, environment, tmp_
     command = [sys.executable, "-m", "claude_sync", "sessions", "list"]
     with Terminal(command, variables, tmp_path, width=90) as terminal:
         shown = terminal.until("[exit code 0]")
-    (line,) = [line for line in shown.splitlines() if line.startswith(ID)]
+    (line,) = [line for line in shown.splitlines() if line.startswith(ID[:8])]
     assert "\\x1b[2Jevil long" in line
     assert line.endswith("…")
     assert len(line) <= 90
@@ -133,7 +146,7 @@ def test_what_is_deleted_can_be_brought_back(run, config, here):
     assert run("sessions", "list")[1] == ""
     restore = stderr.splitlines()[-1].partition("claude-sync sessions restore ")[2]
     assert run("sessions", "restore", restore)[0] == 0
-    assert run("sessions", "list")[1].startswith(ID)
+    assert run("sessions", "list")[1].startswith(ID[:8])
 
 
 def test_nothing_is_deleted_for_good_without_a_word(run, config, here):

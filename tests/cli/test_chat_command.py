@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import stat
 import sys
+import types
 
 import pytest
 from tmux_terminal import Terminal
 
-from claude_sync.commands import typing_lines
-from claude_sync.commands.typing_lines import Typing, history_file
+from claude_sync.cli import typed
+from claude_sync.cli.typed import Typing, history_file
 
 PROMPT = "$0.0000 >"
 
@@ -70,7 +71,7 @@ def test_a_line_that_ends_with_a_backslash_goes_on(chat):
     with chat() as terminal:
         terminal.until(PROMPT)
         terminal.type("one\\")
-        terminal.until("... ")
+        terminal.until("\n...")
         terminal.type("two")
         terminal.until("echo: one\ntwo")
 
@@ -123,43 +124,63 @@ def test_ctrl_c_at_the_prompt_takes_back_what_was_typed(chat):
         assert "echo: never" not in shown
 
 
-def test_without_readline_lines_are_read_all_the_same(monkeypatch):
-    """Some systems have none: there is no history then, and nothing else is missing."""
+@pytest.fixture
+def without_toolkit(monkeypatch, tmp_path):
+    """prompt_toolkit is not installed, and the history is elsewhere."""
+    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
+def test_without_readline_lines_are_read_all_the_same(monkeypatch, without_toolkit):
+    """Some systems have none: the history is kept, and nothing else is missing."""
     monkeypatch.setitem(sys.modules, "readline", None)
-    lines = iter(["one\\", "two"])
+    lines = iter(["one\\", "two", "three"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(lines))
     with Typing(lambda text: []) as typing:
         assert typing.read("> ") == "one\ntwo"
+        assert typing.read("> ") == "three"
+    assert history_file().read_text().splitlines() == ["one\\", "two", "three"]
 
 
-class FakeReadline:
-    """Of which only what is asked for completions."""
-
-    __doc__ = ""
+class FakeReadline(types.ModuleType):
+    """Of which only what is asked for is there."""
 
     def __init__(self, begin):
-        self.begin = begin
+        super().__init__("readline", "")
+        self.begin, self.completer, self.lines = begin, None, []
 
     def get_begidx(self):
         """Where the word begins that is completed."""
         return self.begin
 
+    def set_completer(self, completer):
+        """What completes."""
+        self.completer = completer
+
+    def add_history(self, line):
+        """A line that can be called back."""
+        self.lines.append(line)
+
+    def set_auto_history(self, wanted):
+        """No."""
+
+    set_completer_delims = parse_and_bind = set_auto_history
+
 
 @pytest.mark.parametrize(("begin", "found"), [(0, ["/cost ", "/compact ", None]), (4, [None])])
-def test_only_the_first_word_is_completed(begin, found):
-    """A slash in the middle of a line is no command."""
-    typing = Typing(lambda text: ["/cost ", "/compact "])
-    typing._readline = FakeReadline(begin)
-    assert [typing._candidate("/co", state) for state in range(len(found))] == found
-
-
-def test_escape_sequences_of_the_prompt_take_no_room():
-    """Readline is told, so that it knows where the cursor is."""
-    typing = Typing(lambda text: [])
-    typing._readline = FakeReadline(0)
-    assert typing._measured("\x1b[2m$\x1b[0m > ") == "\001\x1b[2m\002$\001\x1b[0m\002 > "
-    typing._readline = None
-    assert typing._measured("\x1b[2m$ > ") == "\x1b[2m$ > "
+def test_without_prompt_toolkit_readline_does_it(monkeypatch, without_toolkit, begin, found):
+    """Completes the first word, knows the history, and counts no escape sequences."""
+    readline = FakeReadline(begin)
+    monkeypatch.setitem(sys.modules, "readline", readline)
+    prompts = []
+    monkeypatch.setattr("builtins.input", lambda prompt: prompts.append(prompt) or "line")
+    for _ in range(2):
+        with Typing(lambda text: ["/cost ", "/compact "]) as typing:
+            assert [readline.completer("/co", state) for state in range(len(found))] == found
+            typing.read("\x1b[2m$\x1b[0m > ")
+    assert prompts == ["\001\x1b[2m\002$\001\x1b[0m\002 > "] * 2
+    assert readline.lines == ["line", "line"]  # typed, and read from the file
+    assert readline.completer is None
 
 
 def test_the_history_is_where_such_things_are(monkeypatch, tmp_path):
@@ -177,7 +198,7 @@ def test_a_history_that_cannot_be_kept_is_a_warning(monkeypatch, tmp_path, caplo
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with Typing(lambda text: []):
         pass
-    assert typing_lines.history_file().parent.is_file()
+    assert typed.history_file().parent.is_file()
     assert "is not kept" in caplog.text
 
 

@@ -20,9 +20,11 @@ from typing import Any, List, Sequence
 
 from ..client import Client
 from ..errors import ClaudeError, CliDidNotStart, CliNotFound, TurnInterrupted, UsageError
+from ..render.documents import COUNTED
 from .common import OK, add_client_arguments, as_typed, client_options, complain, on_terminal
+from .painting import rich_is_there
 from .screens import Screen
-from .typing_lines import Typing
+from .typed import Typing
 
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run", "talk"]
 
@@ -33,9 +35,11 @@ permission is asked for, with a preview of what would happen.
 
 EPILOG = """\
 what can be typed:
-  any words       a question; a line that ends with a backslash goes on in the next one,
-                  and what is pasted is one question, however many lines it has
-  /NAME ...       a command of the CLI, such as /compact or /cost; TAB completes it
+  any words       a question; a line that ends with a backslash goes on in the next one
+                  (so does Alt+Enter, with prompt_toolkit), and what is pasted is one
+                  question, however many lines it has
+  /NAME ...       a command of the CLI, such as /compact; TAB completes it
+  /cost           what this chat has cost
   !COMMAND        a command of the shell; Claude does not get to see it
   /help, /exit    this list; leave
   Ctrl-C          stop the turn that runs
@@ -58,7 +62,7 @@ exit codes:
 """
 
 HELP = EPILOG.partition("\n\n")[0]
-OWN_COMMANDS = ("/exit", "/help", "/quit")
+OWN_COMMANDS = ("/cost", "/exit", "/help", "/quit")
 LEAVE = ("/exit", "/quit")
 # In seconds. SimpleQueue.get(timeout=0) may wait for ever on Python 3.9 and 3.10.
 A_MOMENT = 0.01
@@ -93,6 +97,8 @@ def talk(client: Client, screen: Screen, cwd: Any = None, *, can_go_on: bool = T
         return [f"{name} " for name in names if name.startswith(text)] if text else []
 
     screen.say("Ctrl-C stops a turn, Ctrl-D leaves, /help tells more.", "faint")
+    if screen.styles and not rich_is_there():
+        screen.say("Answers are shown as they are written; pip install rich formats them.", "faint")
     with Typing(complete) as typing:
         while True:
             # What happened while nobody waited: agents in the background.
@@ -111,7 +117,8 @@ def talk(client: Client, screen: Screen, cwd: Any = None, *, can_go_on: bool = T
             if line:
                 obey(line, client, screen, cwd)
     if can_go_on and client.session_id:
-        screen.say(f"Go on with: claude-sync chat --resume {client.session_id}", "faint")
+        name = client.session_id[:8]
+        screen.say(f"Go on with: claude-sync chat --resume {name}", "faint")
     return OK
 
 
@@ -119,10 +126,19 @@ def obey(line: str, client: Client, screen: Screen, cwd: Any) -> None:
     """One line of the person's."""
     if line == "/help":
         screen.say(HELP)
+    elif line == "/cost":
+        screen.say(cost_of(client))
     elif line.startswith("!"):
         run_in_shell(line[1:], screen, cwd)
     else:
         ask(line, client, screen)
+        screen.rule()
+
+
+def cost_of(client: Client) -> str:
+    """What the prompt shows, and the tokens; the CLI's own /cost begins anew with each process."""
+    tokens = sum(int(client.usage.get(name, 0)) for name in COUNTED)
+    return f"${client.cost_usd:.4f} in this chat, {tokens:,} tokens"
 
 
 def ask(prompt: str, client: Client, screen: Screen) -> None:

@@ -12,13 +12,13 @@ import re
 import shutil
 import sys
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, List, Optional
 
 from ..errors import UsageError
+from ..support.styles import columns, is_terminal, palette, safe
 from .common import OK, complain, here, on_terminal
-from .painting import Painter, columns, palette, safe
-from .screens import is_terminal
+from .painting import painter_for
 
 if TYPE_CHECKING:
     from ..render.chats import Step
@@ -51,6 +51,8 @@ exit codes:
 
 LAST = "last"
 SHORTEST = 4
+# Of an id in a list; all of it is in --json.
+SHOWN = 8
 BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},}}", re.IGNORECASE)
 # So many are named where a word means several.
 MOST_NAMED = 5
@@ -133,7 +135,7 @@ def table(found: List[SessionInfo], with_folder: bool) -> List[str]:
     styles = palette()
     lines = []
     for info in found:
-        head = f"{info.session_id}  {when(info.modified)}  "
+        head = f"{info.session_id[:SHOWN]}  {when(info.modified):>12}  "
         text = safe(info.title).replace("\n", " ")
         if with_folder and info.cwd:
             text += f"  ({safe(info.cwd)})"
@@ -144,8 +146,17 @@ def table(found: List[SessionInfo], with_folder: bool) -> List[str]:
 
 
 def when(time: datetime) -> str:
-    """A time as people here write it."""
-    return f"{time.astimezone():%Y-%m-%d %H:%M}"
+    """How long ago that was; of what is older than a week, the day."""
+    seconds = (datetime.now(timezone.utc) - time).total_seconds()
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            many = int(seconds // size)
+            return (
+                f"{time.astimezone():%Y-%m-%d}"
+                if many > 7 and unit == "d"
+                else f"{many} {unit} ago"
+            )
+    return "just now"
 
 
 def cut(text: str, room: int) -> str:
@@ -166,7 +177,7 @@ def run_show(arguments: argparse.Namespace) -> int:
     chat = chat_of(session_named(arguments.session, arguments.cwd))
     if is_terminal(sys.stdout):
         leave_pictures_out(chat.steps)
-        painter = Painter(sys.stdout.write)
+        painter = painter_for(sys.stdout.write, on_terminal=True)
         painter.feed(written(chat, "md"))
         painter.end()
     else:

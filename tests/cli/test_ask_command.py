@@ -18,7 +18,7 @@ from tables import each
 from tmux_terminal import Terminal
 
 from claude_sync import cli
-from claude_sync.commands import ask
+from claude_sync.cli import ask
 
 ID = "11111111-aaaa-4111-8111-111111111111"
 NOTICE = f"claude-sync: {cli.OFFLINE}\n"

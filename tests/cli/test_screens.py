@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from claude_sync import ApiRetry, Client, Text
-from claude_sync.commands import screens
-from claude_sync.commands.screens import Screen, Spinner, tool_line
+from claude_sync.cli import screens
+from claude_sync.cli.screens import Screen, Spinner, tool_line
 from claude_sync.messages.blocks import ToolResult, ToolUse
 from claude_sync.testing import ScriptedCli, builders
 

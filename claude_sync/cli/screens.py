@@ -26,15 +26,17 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Set, Tuple
 
 from ..client import stop_own_turn
 from ..errors import AskTimeout
-from .common import here
-from .painting import PLAIN, Painter, columns, palette, safe
+from ..support.styles import PLAIN, columns, is_terminal, palette, safe
+from .common import ROOM_MAKERS, here
+from .painting import painter_for
 
 if TYPE_CHECKING:
     from ..client import Client
     from ..engine.turn import Turn
     from ..messages.answer import Answer
+    from ..permissions.request import Decision, PermissionRequest
 
-__all__ = ["Screen", "is_terminal", "tool_line"]
+__all__ = ["Screen", "person", "tool_line"]
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 ASCII_FRAMES = "|/-\\"
@@ -45,14 +47,7 @@ WIPE = "\r\x1b[K"
 MARKS = {"running": "●", "done": "✓", "failed": "✗"}
 # Of a result, so much is shown under its tool.
 LONGEST_RESULT = 200
-
-
-def is_terminal(stream: Any) -> bool:
-    """Whether somebody looks at what is written there."""
-    try:
-        return bool(stream.isatty())
-    except (AttributeError, OSError, ValueError):
-        return False
+LONGEST_RULE = 60
 
 
 class Screen:
@@ -73,14 +68,13 @@ class Screen:
         self.styles = palette(sys.stdout) if self.on_terminal else PLAIN
         self._tools = tools and self.on_terminal
         self.spinner = Spinner(self.on_terminal and is_terminal(sys.stderr))
-        self._painter: Any = (
-            Painter(self._write, self.styles) if self.on_terminal else Raw(self._write)
-        )
+        self._painter = painter_for(self._write, self.on_terminal, self.styles)
         self._message_id: Optional[str] = None
         self._complaints: Set[str] = set()
         self._wrote = self._silent = False
         # Why nothing can be written any more. What a handler raises would stop nobody.
         self._broken: Optional[OSError] = None
+        ROOM_MAKERS[:] = [self.make_room]
 
     def attach(self, client: Client, text: bool = True) -> None:
         """Show what this client's turns do; and what they say, unless it is not for people."""
@@ -103,6 +97,8 @@ class Screen:
                     turn.exception(TICK)
                 if self._broken is not None:
                     raise self._broken
+                self._painter.tick()
+                self._flush()
                 if not self._painter.column:
                     self.spinner.tick()
             answer = turn.result()
@@ -124,6 +120,20 @@ class Screen:
         self._painter.end()
         self._flush()
         self._message_id = None
+
+    def make_room(self) -> None:
+        """Something is to be written on stderr: it begins a line, and the answer stays as it is."""
+        if self.on_terminal:
+            self.clear()
+        elif self._painter.column and is_terminal(sys.stderr):
+            self._flush()
+            sys.stderr.write("\n")
+
+    def rule(self) -> None:
+        """A line between two turns."""
+        if self.styles:
+            width = min(shutil.get_terminal_size().columns, LONGEST_RULE)
+            self.say("\N{BOX DRAWINGS LIGHT HORIZONTAL}" * width, "faint")
 
     def say(self, text: str, style: str = "") -> None:
         """A line of ours on stdout."""
@@ -198,27 +208,6 @@ class Screen:
                 self._out.flush()
             except OSError as error:
                 self._broken = error
-
-
-class Raw:
-    """Writes text to a pipe as it is."""
-
-    column = 0
-
-    def __init__(self, write: Callable[[str], object]) -> None:
-        self._write = write
-
-    def feed(self, text: str) -> None:
-        """The next piece."""
-        if text:
-            self._write(text)
-            self.column = 0 if text.endswith("\n") else 1
-
-    def end(self) -> None:
-        """End the line."""
-        if self.column:
-            self._write("\n")
-            self.column = 0
 
 
 class Spinner:
@@ -301,3 +290,33 @@ def tool_line(name: str, given: Any, folder: str = "") -> str:
     name, about = summary_of(name, given if isinstance(given, dict) else {}, folder)
     # Neither of them can begin a line of its own.
     return safe(" ".join(f"{name} {about}".split()))
+
+
+# The person decides, in the middle of a turn. As ``policies.ask_on_terminal``, with two
+# differences that a conversation wants: the spinner gets out of the way, and Ctrl-C at the
+# question stops the turn.
+
+STOPPED = "The user pressed Ctrl-C at the question, and wants this turn to end."
+
+
+def person(clear: Callable[[], None]) -> Callable[[PermissionRequest], Decision | None]:
+    """A policy that asks; *clear* makes room on the terminal for the question."""
+
+    def policy(request: PermissionRequest) -> Decision | None:
+        clear()
+        return ask_person(request)
+
+    return policy
+
+
+def ask_person(request: PermissionRequest) -> Decision | None:
+    """Show what is wanted and let the person decide."""
+    from ..permissions import terminal
+
+    try:
+        return terminal.ask(request)
+    except terminal.CannotAsk as problem:
+        if isinstance(problem.__context__, KeyboardInterrupt):
+            terminal.say("\n")  # the question stands on a line of its own
+            return request.deny(STOPPED, interrupt=True)
+        return request.deny(terminal.NOBODY.format(problem))

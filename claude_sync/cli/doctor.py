@@ -13,6 +13,7 @@ folder is written as ``~``.
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import re
@@ -23,16 +24,34 @@ import time
 from importlib import metadata
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._version import __version__
-from .client import Client
-from .commands.common import advice_of, as_typed
-from .engine.launch.discovery import Search, find_cli
-from .engine.launch.environment import belongs_to_a_session
-from .errors import UPDATE, ClaudeError, CliFailed, CliNotFound
-from .messages.events import Info
-from .support.redact import redact_text
+from .._version import __version__
+from ..client import Client
+from ..engine.launch.discovery import Search, find_cli
+from ..engine.launch.environment import belongs_to_a_session
+from ..errors import UPDATE, ClaudeError, CliFailed, CliNotFound
+from ..messages.events import Info
+from ..support.redact import redact_text
+from .common import FAILED, OK, advice_of, as_typed, cli_of, harmless
 
-__all__ = ["Report", "examine"]
+__all__ = ["DESCRIPTION", "EPILOG", "Report", "add_arguments", "examine", "run"]
+
+DESCRIPTION = """\
+Look at everything claude_sync needs, tell what is wrong and what helps. The output can
+be pasted into a bug report: it holds no keys and no addresses. The CLI is started but
+asked nothing, so this costs nothing.
+"""
+
+EPILOG = """\
+examples:
+  claude-sync doctor
+  claude-sync doctor --cli /opt/claude/bin/claude
+
+exit codes:
+  0    all is well
+  1    something is not; the last lines tell what helps
+  2    the command line was wrong
+  130  interrupted by Ctrl-C
+"""
 
 Cli = Union[str, Sequence[str], None]
 
@@ -53,6 +72,21 @@ LOGIN = "claude.ai"
 UNTRIED = " (not tried)"
 
 E_MAIL = re.compile(r"([\w.+-])[\w.+-]*@([\w-])[\w.-]*")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What can be said on the command line, besides --cli and --offline."""
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="list every place where a CLI can be"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what *arguments* say; the exit code."""
+    report = examine(cli_of(arguments), offline=arguments.offline, verbose=arguments.verbose)
+    # The last words of a CLI may be in it.
+    sys.stdout.write(harmless(report.text()) + "\n")
+    return FAILED if report.problems else OK
 
 
 class Report:
@@ -93,17 +127,27 @@ class Report:
         return discreet("\n".join(lines))
 
 
-def examine(cli: Cli = None, *, offline: bool = False) -> Report:
-    """Look at everything; *cli* is the option of that name, *offline* that it is the stand-in."""
+def examine(cli: Cli = None, *, offline: bool = False, verbose: bool = False) -> Report:
+    """
+    Look at everything.
+
+    Args:
+        cli: The option of that name.
+        offline: Whether that is the stand-in.
+        verbose: Whether to list places where a CLI can be even if one was found.
+
+    """
     report = Report()
     tell_versions(report)
     tell_environment(report, os.environ)
     report.section("Claude Code CLI")
-    if not offline:
+    if verbose and not offline:
         tell_places(report, cli, os.environ)
     try:
         command = find_cli(cli, os.environ)
     except ClaudeError as error:
+        if not (verbose or offline):
+            tell_places(report, cli, os.environ)
         report.tell("used", "none")
         report.problems.append(problem_of(error))
         return report

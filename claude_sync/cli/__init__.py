@@ -5,7 +5,7 @@
 
     argv -> [parser] -> command -> exit code
 
-The commands are in ``claude_sync/commands``. Decisions taken here and nowhere else:
+Each command has a module here. Decisions taken here and nowhere else:
 
 * stdout is for answers, stderr for everything else; errors are texts with advice,
   never tracebacks.
@@ -28,19 +28,23 @@ import sys
 import threading
 from typing import Any, Dict, List, NoReturn, Optional, Sequence, Tuple
 
-from ._version import __version__
-from .commands.common import (
+from .._version import __version__
+from ..errors import ClaudeError, TurnInterrupted
+from ..support.checks import did_you_mean
+from .common import (
     FAILED,
     INTERRUPTED,
     OFFLINE,
+    OK,
+    USAGE,
     as_typed,
     cli_of,
     complain,
     exit_code_of,
     fill_streams,
     harmless,
+    make_room,
 )
-from .errors import ClaudeError, TurnInterrupted
 
 __all__ = ["OFFLINE", "main"]
 
@@ -63,20 +67,21 @@ claude-sync COMMAND --help tells more about each, with examples and exit codes.
 
 # The commands, with the module that has their arguments and what they do.
 COMMANDS: Dict[str, Tuple[str, str]] = {
-    "ask": (".commands.ask", "ask one question"),
-    "chat": (".commands.chat", "talk with Claude at the terminal"),
-    "batch": (".batch.command", "ask every prompt of a file"),
-    "sessions": (".commands.sessions", "list, show, rename and delete conversations"),
-    "export": (".commands.export", "a conversation as Markdown, HTML or JSON"),
-    "record": (".commands.record", "ask or chat, and write down what is said on the wire"),
-    "replay": (".commands.replay", "show a recording again"),
-    "bridge": (".bridge.command", "serve sessions to a front end"),
-    "doctor": (".commands.doctor", "check the installation"),
+    "ask": (".ask", "ask one question"),
+    "chat": (".chat", "talk with Claude at the terminal"),
+    "batch": ("..batch.command", "ask every prompt of a file"),
+    "sessions": (".sessions", "list, show, rename and delete conversations"),
+    "export": (".export", "a conversation as Markdown, HTML or JSON"),
+    "record": (".record", "ask or chat, and write down what is said on the wire"),
+    "replay": (".replay", "show a recording again"),
+    "bridge": ("..bridge.command", "serve sessions to a front end"),
+    "doctor": (".doctor", "check the installation"),
+    "completion": (".completion", "print what a shell needs to complete commands and options"),
 }
 # Stands before a word that would look like an option; no argument of a process can hold it.
 WORD = "\0"
 # They read files, and start nothing.
-WITHOUT_CLI = ("sessions", "export", "replay")
+WITHOUT_CLI = ("sessions", "export", "replay", "completion")
 # They have commands of their own.
 WITH_ACTIONS = ("sessions",)
 
@@ -114,9 +119,18 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
 
 def tell_warnings() -> None:
     """What the library logs goes to stderr; what is the CLI's in it is nothing to be obeyed."""
-    handler = logging.StreamHandler()
+    handler = Apart()
     handler.setFormatter(Harmless("claude-sync: %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING)
+
+
+class Apart(logging.StreamHandler):  # type: ignore[type-arg]
+    """Begins each record on a line of its own, whatever is being written."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write *record*."""
+        make_room()
+        super().emit(record)
 
 
 class Harmless(logging.Formatter):
@@ -156,7 +170,10 @@ def give_up_full_streams() -> None:
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
     """What the command line says; an answer to --help, or a complaint, ends the process."""
-    if not words or words[0] not in COMMANDS:
+    if not words:
+        make_parser().print_help()
+        raise SystemExit(OK)
+    if words[0] not in COMMANDS:
         make_parser().parse_args(words)  # --help, --version, or wrong
     parser = command_parser(words[0])
     given = with_marks(words[1:])
@@ -195,13 +212,17 @@ class Parser(argparse.ArgumentParser):
     """Complains in the words that were typed."""
 
     def error(self, message: str) -> NoReturn:
-        """End the process with *message*."""
-        super().error(message.replace(WORD, "").replace(repr(WORD)[1:-1], ""))
+        """End the process with *message*, and with what was probably meant."""
+        message = message.replace(WORD, "").replace(repr(WORD)[1:-1], "")
+        unknown = message.partition("unrecognized arguments: ")[2].split()
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        meant = did_you_mean(unknown[0].partition("=")[0], flags) if unknown else ""
+        self.exit(USAGE, f"{self.prog}: {message}.{meant} See {self.prog} --help.\n")
 
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser that knows which commands there are, and nothing else of them."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=PROGRAM,
         description=DESCRIPTION,
         epilog=EXAMPLES,
@@ -247,7 +268,7 @@ def add_cli_arguments(parser: argparse.ArgumentParser, command: str) -> None:
 
 def load(module: str) -> Any:
     """The module of a command."""
-    return importlib.import_module(module, __package__)
+    return importlib.import_module(module, __name__)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ ALLOWED = {
 }
 # What displays add to it: boxes with inline styles, and what a reader folds.
 BOXES = {name: {"class"} for name in ("div", "span", "summary", "pre", "b")}
-BOXES.update(details={"open"}, style=set())
+BOXES.update(details={"open"}, style=set(), table={"class"})
 ALIGNMENTS = {"text-align:center", "text-align:right", "text-align:left"}
 
 

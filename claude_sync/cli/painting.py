@@ -182,5 +182,6 @@ def painted(text: str, width: int) -> list[str]:
     console = console_class(
         file=out, width=width, force_terminal=True, color_system="standard", highlight=False
     )
-    console.print(shown)
+    draw = console.print  # into the text above, not on the screen
+    draw(shown)
     return [line.rstrip() for line in out.getvalue().strip("\n").split("\n")]

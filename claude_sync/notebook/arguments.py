@@ -15,13 +15,14 @@ up here.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import difflib
-from typing import Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ..errors import UsageError
 
-__all__ = ["USAGE", "Arguments", "parse"]
+__all__ = ["USAGE", "Arguments", "parse", "type_named"]
 
 USAGE = """\
 %claude [settings] question
@@ -32,15 +33,17 @@ question of many lines
 --model NAME         ask this model from here on
 --new                begin a new conversation
 --tools NAME,NAME    functions of this notebook that Claude may call from here on
---returns NAME       a class of this notebook; the answer's .data is an instance of it
+--returns TYPE       a class of this notebook, or List[City]; the answer's .data is of that type
+--attach FILE,FILE   images, PDFs or texts that go with the question
 --                   the question begins here, even if it begins with --
 
-{name} in the question becomes the text of that variable of the notebook; braces around
-anything else stay as they are, and {{name}} is {name}.
+{name} in the question becomes the text of that variable of the notebook: of a table its rows,
+and a picture or figure is attached. Braces around anything else stay as they are, and {{name}}
+is {name}.
 """
 
 FLAGS = ("--new",)
-VALUES = ("--model", "--returns", "--tools")
+VALUES = ("--attach", "--model", "--returns", "--tools")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Arguments:
         new: Whether a new conversation begins.
         model, returns: As given, or None.
         tools: The names of functions.
+        attach: The paths of files.
 
     """
 
@@ -61,6 +65,7 @@ class Arguments:
     model: Optional[str] = None
     tools: Tuple[str, ...] = ()
     returns: Optional[str] = None
+    attach: Tuple[str, ...] = ()
 
     @property
     def has_settings(self) -> bool:
@@ -95,6 +100,7 @@ def parse(line: str, cell: Optional[str] = None) -> Arguments:
         model=values.get("--model"),
         tools=names_in(values.get("--tools", "")),
         returns=values.get("--returns"),
+        attach=tuple(filter(None, values.get("--attach", "").split(","))),
     )
 
 
@@ -119,7 +125,12 @@ def names_in(given: str) -> Tuple[str, ...]:
 
 def example_of(name: str) -> str:
     """How the setting is written."""
-    values = {"--model": "sonnet", "--returns": "City", "--tools": "population,area"}
+    values = {
+        "--attach": "plot.png",
+        "--model": "sonnet",
+        "--returns": "City",
+        "--tools": "population,area",
+    }
     return f"{name} {values[name]}"
 
 
@@ -131,3 +142,31 @@ def unknown(name: str, has_value: bool) -> str:
     near = difflib.get_close_matches(name, known, 1)
     meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}."
     return f"there is no setting {name}: {meant} A question that begins with -- comes after ' -- '."
+
+
+def type_named(text: str, lookup: Callable[[str], Any]) -> Any:
+    """
+    The type that is written as ``City``, ``List[City]``, ``dict[str, int]`` or ``City | None``.
+
+    Only names are looked up, by *lookup*; nothing is called.
+    """
+
+    def made(node: ast.expr) -> Any:
+        if isinstance(node, ast.Name):
+            return lookup(node.id)
+        if isinstance(node, ast.Constant) and node.value is None:
+            return None
+        if isinstance(node, ast.Subscript):
+            return made(node.value)[made(node.slice)]
+        if isinstance(node, ast.Tuple):
+            return tuple(map(made, node.elts))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            return made(node.left) | made(node.right)
+        raise ValueError
+
+    try:
+        return made(ast.parse(text, mode="eval").body)
+    except (SyntaxError, TypeError, ValueError):
+        raise UsageError(
+            f"--returns {text}: that is no type. Write City or List[City], without blanks."
+        ) from None

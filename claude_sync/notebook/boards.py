@@ -61,6 +61,8 @@ class Board:
         self._lock = threading.RLock()
         self._notices: List[Notice] = []
         self._places: List[Callable[[List[Notice]], None]] = []
+        # What was decided about uses of tools, for the displays of their turns.
+        self.decisions: Dict[str, str] = {}
         # When notices have last moved, and when those of now have appeared.
         self._moved = 0.0
         self._appeared: Dict[int, float] = {}

@@ -18,6 +18,7 @@ from ..permissions.forms import EVERYTHING, REASON, PermissionForm, QuestionFiel
 from ..permissions.preview import preview_lines, shown
 from ..permissions.request import LATER, PermissionRequest, Questions
 from ..permissions.terminal import indented
+from ..render.html import boxed
 from ..render.markdown import escape
 from ..render.repr import preview_html
 from .boards import Board, Notice, board_of, open_board, title_html
@@ -106,7 +107,7 @@ class RequestNotice(Notice):
         details = self._form.details if self._form else ()
         meanings = [f"{choice.meaning}." for choice in choices if choice.meaning]
         words = "".join(f"<div>{escape(each)}</div>" for each in (*details, *meanings))
-        self._shown = f"{title_html(title)}{body}{words}"
+        self._shown = boxed(f"{title_html(title)}{body}{words}")
         self.html = f"<div>{self._shown}Answer in another cell: <code>{escape(code)}</code></div>"
         self.text = f"{shown(title)}\n{indented(lines)}Answer in another cell: {code}"
 
@@ -201,6 +202,7 @@ class RequestNotice(Notice):
         def click(_: object) -> None:
             try:
                 verb()
+                self._note()
             except AlreadyAnswered:
                 pass  # two clicks in a row, or another handler has answered it meanwhile
             except UsageError:
@@ -209,6 +211,14 @@ class RequestNotice(Notice):
 
         button.on_click(click)
         return button
+
+    def _note(self) -> None:
+        """The display of the turn tells what was decided, when the buttons are gone."""
+        decision = self._form.decision if self._form is not None else None
+        tool_use_id = getattr(self._subject, "tool_use_id", None)
+        if decision is not None and tool_use_id:
+            outcome = {"allow": "allowed"}.get(decision.behavior, "refused")
+            self._board.decisions[tool_use_id] = outcome
 
 
 def deny_with(form: PermissionForm, reason: Any) -> None:

@@ -12,20 +12,23 @@ shown in one line: a traceback would be about this library, not about the cell.
 
 from __future__ import annotations
 
+import builtins
+import typing
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
 
 from ..errors import ClaudeError, UsageError
 from ..messages.answer import Answer
 from ..render.turns import outcome_of
 from ..schema import form_of
+from ..support.text import visible
 from ..tools import Tool
-from .arguments import USAGE, Arguments, parse
+from .arguments import USAGE, Arguments, parse, type_named
 from .conversations import Conversation
 from .interpolation import interpolate, variables_of
 from .lines import QuestionLine
 from .prompting import Prompter
-from .rendering import error_line
-from .views import is_kernel, view_for
+from .rendering import Shown, error_line
+from .views import is_kernel, view_for, write_out
 from .watching import watch
 
 if TYPE_CHECKING:
@@ -69,6 +72,7 @@ class Magics:
         self._shown: Optional[Answer] = None
         # Shows the turn that runs as it is now.
         self._show_now: Callable[[], None] = nothing
+        self._decisions: Dict[str, str] = {}
 
     # Coming and going.
 
@@ -128,18 +132,23 @@ class Magics:
     def _ask(self, arguments: Arguments) -> Answer:
         # Everything that can be wrong is looked at before anything is changed.
         question = interpolate(arguments.question, variables_of(self.shell))
-        if not question.strip():
+        if not question.text.strip():
             raise UsageError(NO_QUESTION)
         returns = None
         if arguments.returns is not None:
-            returns = self._variable("--returns", arguments.returns)
+            returns = type_named(arguments.returns, self._type)
             form_of(returns)
         self._set(arguments)
         client = self.conversation.client
         names = self.shell.user_ns
         names[CLIENT] = client
-        turn = client.submit(question, returns=returns)
-        view = view_for(self.shell, self.conversation.spent_before)
+        attach = [*arguments.attach, *question.attach]
+        turn = client.submit(question.text, returns=returns, attach=attach)
+        for note in question.notes:
+            write_out(f"{visible(note)}\n")
+        # What goes wrong is raised, and shown by the notebook: once is enough.
+        shown = Shown(self.conversation.spent_before, self._decisions, with_error=False)
+        view = view_for(self.shell, shown)
 
         def show_now(_: object = None) -> None:
             view.update(turn, now=True)
@@ -178,6 +187,13 @@ class Magics:
                 f"{setting} {name}: the notebook has no {name}. Run the cell that defines it first."
             ) from None
 
+    def _type(self, name: str) -> Any:
+        """A type by its name: of the notebook, of Python, or of typing."""
+        for names in (self.shell.user_ns, vars(builtins), vars(typing)):
+            if name in names:
+                return names[name]
+        return self._variable("--returns", name)
+
     def _function(self, name: str) -> Any:
         function = self._variable("--tools", name)
         if not callable(function) and not isinstance(function, Tool):
@@ -191,7 +207,8 @@ class Magics:
         """Who is asked for permission: the person at the notebook, or at the terminal."""
         handlers: Dict[str, Any] = {}
         if is_kernel(self.shell):
-            prompter = Prompter(self.shell.display_pub.publish, lambda: self._show_now())
+            publish = self.shell.display_pub.publish
+            prompter = Prompter(publish, lambda: self._show_now(), self._decisions)
             handlers["on_permission"] = prompter.on_permission
             handlers["on_question"] = prompter.on_question
         else:

@@ -16,11 +16,12 @@ import _thread
 import builtins
 import threading
 import uuid
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 from ..permissions.forms import PermissionForm, QuestionForm
 from ..permissions.terminal import NOBODY, CannotAsk, ask_questions, choose, indented
 from ..render.chats import summary_of
+from ..render.html import boxed
 from ..render.markdown import escape
 from ..render.repr import preview_html
 from .views import write_out
@@ -48,12 +49,20 @@ class Prompter:
     Args:
         publish: ``shell.display_pub.publish``.
         before: Called before somebody is asked: what was said before must be seen.
+        decisions: Where to note what was decided, by the ids of uses of tools. The display of
+            the turn tells it then, in its place; otherwise it is a line of its own.
 
     """
 
-    def __init__(self, publish: Any, before: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        publish: Any,
+        before: Callable[[], object] = lambda: None,
+        decisions: Optional[Dict[str, str]] = None,
+    ) -> None:
         self._publish = publish
         self._before = before
+        self._decisions = decisions
 
     def on_permission(self, request: PermissionRequest) -> Optional[Decision]:
         """Show what is wanted, and let the person decide."""
@@ -61,7 +70,7 @@ class Prompter:
             return None  # of a form that cannot be asked, or it would be on_question's
         self._before()
         form = PermissionForm(request)
-        display = RequestDisplay(self._publish, form)
+        display = RequestDisplay(self._publish, form, self._decisions)
         try:
             verb = choose(form, Reader(request).read, write_out)
         except CannotAsk as problem:
@@ -99,9 +108,12 @@ class Prompter:
 class RequestDisplay:
     """What is asked for, above its prompt; one line that unfolds, once it is decided."""
 
-    def __init__(self, publish: Any, form: PermissionForm) -> None:
+    def __init__(
+        self, publish: Any, form: PermissionForm, decisions: Optional[Dict[str, str]]
+    ) -> None:
         request = form.request
         self._publish = publish
+        self._decisions, self._tool_use_id = decisions, request.tool_use_id
         self._id = f"claude-sync-{uuid.uuid4().hex}"
         self._title = form.title
         self._about = " ".join(summary_of(request.tool, request.raw_input, request.cwd)).strip()
@@ -115,6 +127,15 @@ class RequestDisplay:
 
     def close(self, outcome: str) -> None:
         """It was decided."""
+        if self._decisions is not None and self._tool_use_id:
+            self._decisions[self._tool_use_id] = outcome
+            self._publish(
+                data={"text/html": "", "text/plain": ""},
+                metadata={},
+                transient={"display_id": self._id},
+                update=True,
+            )
+            return
         summary = f"{outcome}: {self._about}"
         html = f"<details><summary>{escape(summary)}</summary>{self._body()}</details>"
         self._show(html, summary, True)
@@ -126,7 +147,7 @@ class RequestDisplay:
     def _show(self, html: str, title: str, update: bool) -> None:
         text = "\n".join([title, indented(self._lines) + "\n".join(self._words)])
         self._publish(
-            data={"text/html": f"<div>{html}</div>", "text/plain": text},
+            data={"text/html": boxed(html), "text/plain": text},
             metadata={},
             transient={"display_id": self._id},
             update=update,

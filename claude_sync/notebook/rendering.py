@@ -8,6 +8,7 @@ and nothing is loaded. Colours follow the page, light or dark.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -23,34 +24,49 @@ if TYPE_CHECKING:
     from ..engine.turn import Turn
     from ..messages.answer import Answer
 
-__all__ = ["bundle_of", "cost_line", "text_of_step", "turn_html", "turn_text"]
+__all__ = ["Shown", "bundle_of", "cost_line", "text_of_step", "turn_html", "turn_text"]
 
 # What is longer is looked at in the answer itself; a notebook keeps every output in its file.
 LONGEST_DETAIL = 4_000
 LONGEST_SAID = 1_000_000
+MOST_ROWS, LONGEST_CELL = 50, 200
 
 MARKS = {"unfinished": "…", "done": "✓", "failed": "✗"}
 
 
-def bundle_of(
-    turn: Turn, seconds: float | None = None, spent_before: float = 0.0
-) -> Mapping[str, str]:
+@dataclasses.dataclass
+class Shown:
     """
-    What to display of a turn, for every kind of front end.
+    What a display of a turn shows besides the turn.
 
-    *seconds* is how long it has run, *spent_before* what clients before its own have cost.
+    Attributes:
+        spent_before: What clients before that of the turn have cost.
+        decisions: What was decided about uses of tools, by their ids.
+        with_error: Whether it says what went wrong; not where that is raised right below.
+        seconds: How long it has run.
+
     """
+
+    spent_before: float = 0.0
+    decisions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    with_error: bool = True
+    seconds: float | None = None
+
+
+def bundle_of(turn: Turn, shown: Shown | None = None) -> Mapping[str, str]:
+    """What to display of a turn, for every kind of front end."""
     return {
-        "text/html": turn_html(turn, seconds, spent_before),
+        "text/html": turn_html(turn, shown),
         # Some front ends are terminals, which obey more than line ends.
-        "text/plain": visible(turn_text(turn, spent_before)),
+        "text/plain": visible(turn_text(turn, shown)),
     }
 
 
-def turn_html(turn: Turn, seconds: float | None = None, spent_before: float = 0.0) -> str:
+def turn_html(turn: Turn, shown: Shown | None = None) -> str:
     """The turn so far; the seconds are shown until it is over."""
+    shown = shown or Shown()
     folder = folder_of(turn)
-    steps = chat_of_turn(turn).steps
+    steps = chat_of_turn(turn, shown.decisions).steps
     said = "".join(
         steps_html(
             [step],
@@ -60,11 +76,12 @@ def turn_html(turn: Turn, seconds: float | None = None, spent_before: float = 0.
         )
         for step in steps
     )
-    return boxed(said + ending_html(turn, seconds, spent_before))
+    return boxed(said + ending_html(turn, shown))
 
 
-def ending_html(turn: Turn, seconds: float | None, spent_before: float) -> str:
+def ending_html(turn: Turn, shown: Shown) -> str:
     """What it cost, what went wrong, or that it still runs."""
+    seconds = shown.seconds
     if turn.cancelled():
         return note_html("withdrawn before it was asked")
     if not turn.done():
@@ -73,13 +90,43 @@ def ending_html(turn: Turn, seconds: float | None, spent_before: float) -> str:
     answer, error = outcome_of(turn)
     parts = []
     if answer is not None and answer.data is not None:
-        shown = repr_of(answer.data)
-        parts.append(f"<pre>{escape(shown[:LONGEST_DETAIL])}</pre>")
-    if error is not None:
+        parts.append(data_html(answer.data))
+    if error is not None and shown.with_error:
         parts.append(steps_html([Step("error", error_line(error))]))
     if answer is not None:
-        parts.append(note_html(cost_line(answer, spent_before)))
+        parts.append(note_html(cost_line(answer, shown.spent_before)))
     return "".join(parts)
+
+
+def data_html(data: Any) -> str:
+    """The data of a typed answer: rows of the same fields as a table, all else as Python has it."""
+    rows = data if isinstance(data, list) else [data]
+    fields = [fields_of(row) for row in rows[:MOST_ROWS]]
+    if not fields or any(not each or list(each) != list(fields[0]) for each in fields):
+        return f"<pre>{escape(repr_of(data)[:LONGEST_DETAIL])}</pre>"
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in fields[0])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell_of(value))}</td>" for value in each.values()) + "</tr>"
+        for each in fields
+    )
+    more = len(rows) - len(fields)
+    note = note_html(f"{more:,} more rows") if more else ""
+    return f'<table class="mathjax_ignore"><tr>{head}</tr>{body}</table>{note}'
+
+
+def fields_of(value: Any) -> Mapping[str, Any]:
+    """The fields of an object; none of what has none."""
+    if isinstance(value, Mapping):
+        return value
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    names = getattr(type(value), "model_fields", {})  # Pydantic's
+    return {name: getattr(value, name, None) for name in names}
+
+
+def cell_of(value: Any) -> str:
+    """A value in a table."""
+    return one_line(value if isinstance(value, str) else repr_of(value), LONGEST_CELL)
 
 
 def note_html(text: str) -> str:
@@ -87,17 +134,19 @@ def note_html(text: str) -> str:
     return f'<div class="end mathjax_ignore">{escape(text)}</div>'
 
 
-def turn_text(turn: Turn, spent_before: float = 0.0) -> str:
+def turn_text(turn: Turn, shown: Shown | None = None) -> str:
     """The same without HTML."""
+    shown = shown or Shown()
     folder = folder_of(turn)
-    lines = [text_of_step(step, folder) for step in chat_of_turn(turn).steps]
+    steps = chat_of_turn(turn, shown.decisions).steps
+    lines = [text_of_step(step, folder) for step in steps]
     answer, error = outcome_of(turn)
     if answer is not None and answer.data is not None:
         lines.append(repr_of(answer.data))
-    if error is not None:
+    if error is not None and shown.with_error:
         lines.append(error_line(error))
     if answer is not None:
-        lines.append(cost_line(answer, spent_before))
+        lines.append(cost_line(answer, shown.spent_before))
     return "\n".join(filter(None, lines))
 
 
@@ -106,6 +155,7 @@ def text_of_step(step: Step, folder: str = "") -> str:
     if step.kind != "tool":
         return "" if step.kind == "thinking" else step.text
     line = f"{MARKS[step.state]} {' '.join(step.summary(folder))}".rstrip()
+    line += f" ({step.decision})" if step.decision else ""
     inner = [f"  {text_of_step(each, folder)}" for each in step.steps if each.kind == "tool"]
     return "\n".join([line, *inner])
 

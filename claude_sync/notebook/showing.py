@@ -14,6 +14,7 @@ from typing import Any
 from ..engine.turn import Turn
 from ..errors import UsageError
 from .boards import board_of, open_board
+from .rendering import Shown
 from .views import REFRESH, View, current_shell, is_kernel, view_for
 from .watching import watch
 
@@ -40,7 +41,8 @@ def show(turn: Any) -> None:
             "an answer shows itself."
         )
     shell = current_shell()
-    view = view_for(shell)
+    board = board_of(turn._session)
+    view = view_for(shell, Shown(decisions=board.decisions))
     if turn._session.delivery.by_waiters or not is_kernel(shell):
         watch(turn, view)
         return

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Tuple
 
 from ..render.turns import chat_of_turn, outcome_of, stamp_of
 from ..support.text import visible
-from .rendering import bundle_of, cost_line, folder_of, repr_of, text_of_step
+from .rendering import Shown, bundle_of, cost_line, folder_of, repr_of, text_of_step
 
 if TYPE_CHECKING:
     from ..engine.turn import Turn
@@ -48,7 +48,7 @@ class DisplayView(View):
 
     Args:
         publish: ``shell.display_pub.publish``, or what takes the same arguments.
-        spent_before: What clients before that of the turn have cost.
+        shown: What it shows besides the turn.
         clock: Tells seconds.
 
     """
@@ -56,11 +56,11 @@ class DisplayView(View):
     def __init__(
         self,
         publish: Callable[..., object],
-        spent_before: float = 0.0,
+        shown: Shown | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._publish = publish
-        self._spent_before = spent_before
+        self._beside = shown or Shown()
         self._clock = clock
         self._id = f"claude-sync-{uuid.uuid4().hex}"
         self._shown = False
@@ -73,19 +73,23 @@ class DisplayView(View):
         """See :class:`View`."""
         time_now = self._clock()
         second = int((time_now - self._began) / TICK)
-        stamp = stamp_of(turn)
+        stamp = (*stamp_of(turn), len(self._beside.decisions))
         is_new = stamp != self._stamp or second != self._second
         if not is_new or (time_now < self._not_before and not now):
             return
         self._stamp, self._second = stamp, second
-        size = self._show(bundle_of(turn, time_now - self._began, self._spent_before))
+        size = self._show(self._bundle(turn))
         took = self._clock() - time_now
         # What takes long to make and to send is made less often: at most a tenth of the time.
         self._not_before = time_now + max(REFRESH, 10 * took, size / BYTES_A_SECOND)
 
     def finish(self, turn: Turn) -> None:
         """See :class:`View`."""
-        self._show(bundle_of(turn, self._clock() - self._began, self._spent_before))
+        self._show(self._bundle(turn))
+
+    def _bundle(self, turn: Turn) -> Mapping[str, str]:
+        self._beside.seconds = self._clock() - self._began
+        return bundle_of(turn, self._beside)
 
     def _show(self, bundle: Mapping[str, str]) -> int:
         # Known before it is sent: the kernel's interrupt may come while it is, and what is shown
@@ -108,10 +112,10 @@ class TextView(View):
     """
 
     def __init__(
-        self, write: Optional[Callable[[str], object]] = None, spent_before: float = 0.0
+        self, write: Optional[Callable[[str], object]] = None, shown: Shown | None = None
     ) -> None:
         self._write = write
-        self._spent_before = spent_before
+        self._beside = shown or Shown()
         # How far it got: whole parts, and characters of the part after them.
         self._parts = 0
         self._characters = 0
@@ -119,7 +123,7 @@ class TextView(View):
 
     def update(self, turn: Turn, now: bool = False) -> None:  # noqa: ARG002
         """See :class:`View`; text is cheap, so it is never too early."""
-        parts = chat_of_turn(turn).steps
+        parts = chat_of_turn(turn, self._beside.decisions).steps
         while self._parts < len(parts):
             part = parts[self._parts]
             is_last = self._parts == len(parts) - 1
@@ -145,7 +149,7 @@ class TextView(View):
         if answer is not None and answer.data is not None:
             self._say_line(repr_of(answer.data))
         if answer is not None:
-            self._say_line(f"[{cost_line(answer, self._spent_before)}]")
+            self._say_line(f"[{cost_line(answer, self._beside.spent_before)}]")
         elif self._line_is_open:
             self._say("\n")
 
@@ -172,11 +176,11 @@ def current_shell() -> Any:
     return None if ipython is None else ipython.get_ipython()
 
 
-def view_for(shell: Any, spent_before: float = 0.0) -> View:
+def view_for(shell: Any, shown: Shown | None = None) -> View:
     """A display where the shell belongs to a notebook's kernel, and text everywhere else."""
     if is_kernel(shell):
-        return DisplayView(shell.display_pub.publish, spent_before)
-    return TextView(spent_before=spent_before)
+        return DisplayView(shell.display_pub.publish, shown)
+    return TextView(shown=shown)
 
 
 def is_kernel(shell: Any) -> bool:

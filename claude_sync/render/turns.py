@@ -7,6 +7,7 @@ comes next time. Nothing is waited for.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .chats import Chat, Step
@@ -35,10 +36,16 @@ def stamp_of(turn: Turn) -> tuple[object, ...]:
     )
 
 
-def chat_of_turn(turn: Turn) -> Chat:
-    """What was said and done in the turn, without its prompt."""
+def chat_of_turn(turn: Turn, decisions: Mapping[str, str] | None = None) -> Chat:
+    """
+    What was said and done in the turn, without its prompt.
+
+    *decisions* has what was decided about uses of tools, by their ids.
+    """
     messages, said = so_far(turn)
     chat = Chat()
+    for tool_use_id, decision in dict(decisions or {}).items():
+        chat.decided(tool_use_id, decision)
     complete: list[str] = []
     for message in messages:
         if message.type not in ("assistant", "user"):

@@ -55,7 +55,7 @@ def test_a_cli_that_dies_while_a_person_is_asked_ends_the_prompt(kernel, chat):
     """Nobody has to answer what nobody waits for."""
     outputs = kernel.run(PERMISSION, killer(chat()))
     assert outputs.error[0] == "CliExited"
-    assert "withdrawn: Bash ls" in outputs.displays[1]["text/plain"]
+    assert "Bash ls (withdrawn)" in outputs.displays[0]["text/plain"]
     assert kernel.run("%claude again").error is None
 
 

@@ -131,12 +131,11 @@ def test_permission_is_asked_in_the_cell(kernel):
     """By input(), which only the thread of the cell can do."""
     outputs = kernel.run('%claude [[tool Bash {"command": "ls"}]]', "y")
     assert "Allow it?" in outputs.prompts[0]
-    assert "allowed: Bash ls" in outputs.displays[1]["text/plain"]
-    assert "$ ls" in outputs.displays[1]["text/html"]
-    assert "✓ Bash ls" in outputs.displays[0]["text/plain"]
+    assert "✓ Bash ls (allowed)" in outputs.displays[0]["text/plain"]
+    assert outputs.displays[1]["text/plain"] == ""  # its place is in the turn
     outputs = kernel.run('%claude [[tool Bash {"command": "ls"}]]', "?", "n not today")
     assert "not today" in outputs.displays[0]["text/html"]
-    assert "✗ Bash ls" in outputs.displays[0]["text/plain"]
+    assert "✗ Bash ls (refused)" in outputs.displays[0]["text/plain"]
 
 
 def test_a_notebook_that_takes_no_input_says_no(kernel):
@@ -166,7 +165,7 @@ def test_an_interrupt_stops_the_turn_and_keeps_the_conversation(kernel):
     assert outputs.error[2] == [
         "KeyboardInterrupt: the turn was stopped; the conversation can go on."
     ]
-    assert "TurnInterrupted" in outputs.displays[0]["text/html"]
+    assert "TurnInterrupted" not in outputs.displays[0]["text/html"]  # once is enough
     assert kernel.run("%claude after").error is None
     assert kernel.value("claude_client.session_id") == session
 
@@ -175,8 +174,18 @@ def test_an_interrupt_at_the_prompt_stops_the_turn(kernel):
     """Nobody has to answer first."""
     outputs = kernel.run('%claude [[tool Bash {"command": "ls"}]]', kernel.interrupt)
     assert outputs.error[0] == "KeyboardInterrupt"
-    assert "interrupted: Bash ls" in outputs.displays[1]["text/html"]
+    assert "Bash ls (interrupted)" in outputs.displays[0]["text/plain"]
     assert kernel.run("%claude after").error is None
+
+
+def test_a_table_and_a_list_of_objects(kernel):
+    """All rows are sent; the type of an answer may be a list of a class of the notebook."""
+    kernel.run("import pandas\nbig = pandas.DataFrame({'n': range(200)})")
+    outputs = kernel.run("%claude How many? {big} {big.head()}")
+    assert "{big.head()} was sent as it is" in outputs.text
+    assert kernel.value("str(claude_answer).count('\\n')") > 200
+    name, text, _ = kernel.run("%claude --returns List[Town which?").error
+    assert name == "UsageError" and "List[City]" in text
 
 
 def test_tools_run_in_the_cell(kernel):

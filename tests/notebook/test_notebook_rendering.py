@@ -1,5 +1,6 @@
 """A turn is shown whole, as HTML and as text, and nothing in it runs."""
 
+import dataclasses
 import os
 
 from notebook_shells import running
@@ -7,8 +8,10 @@ from safe_html import checked_text
 
 from claude_sync import Answer
 from claude_sync.notebook.rendering import (
+    Shown,
     bundle_of,
     cost_line,
+    data_html,
     error_line,
     repr_of,
     turn_html,
@@ -46,7 +49,7 @@ def test_a_turn_that_runs_says_so():
         waiting.cancel()
         assert "withdrawn" in text_of(turn_html(waiting))
         scene.until(lambda turn: turn.running())
-        assert text_of(turn_html(scene.turn, 12.7)) == "… working 12 s"
+        assert text_of(turn_html(scene.turn, Shown(seconds=12.7))) == "… working 12 s"
         scene.end()
 
 
@@ -62,11 +65,50 @@ def test_a_turn_that_failed_says_why():
 
 
 def test_a_typed_answer_shows_its_data():
-    """As Python shows it."""
+    """As a table, and as Python has it."""
     with running() as scene:
         scene.end(structured_output={"city": "<b>Oslo</b>"})
-        assert "{'city': '<b>Oslo</b>'}" in text_of(turn_html(scene.turn))
+        assert "city<b>Oslo</b>" in text_of(turn_html(scene.turn))
         assert "{'city': '<b>Oslo</b>'}" in turn_text(scene.turn)
+
+
+@dataclasses.dataclass
+class City:
+    """What an answer may be."""
+
+    name: str
+    people: int
+
+
+def test_rows_of_data_are_a_table():
+    """Objects of one class, as rows; what is not alike is shown as Python has it."""
+    html = data_html([City("<b>Oslo</b>", 700_000), City("Bergen", 290_000)])
+    assert html.count("<tr>") == 3
+    assert "<th>name</th><th>people</th>" in html
+    assert "<td>&lt;b&gt;Oslo&lt;/b&gt;</td><td>700000</td>" in html
+    assert data_html({"name": "Oslo"}).count("<tr>") == 2
+    assert "48 more rows" not in data_html([City("x", 1)] * 50)
+    assert "2 more rows" in data_html([City("x", 1)] * 52)
+    for other in ([City("x", 1), {"name": "y"}], [], "text", 5, {}):
+        assert data_html(other).startswith("<pre>")
+
+
+def test_what_was_decided_stands_where_it_happened():
+    """Beside the use of the tool that somebody was asked about."""
+    with running() as scene:
+        scene.use_tool(given={"command": "ls"})
+        shown = Shown(decisions={"t1": "allowed"})
+        assert turn_text(scene.turn, shown) == "… Bash ls (allowed)"
+        assert "<code>ls</code> (allowed)" in turn_html(scene.turn, shown)
+        scene.end()
+
+
+def test_an_error_that_is_raised_below_is_not_told_twice():
+    """Only where nothing else tells it."""
+    with running() as scene:
+        scene.end("API Error: 529 overloaded", is_error=True)
+        shown = Shown(with_error=False)
+        assert "Overloaded" not in turn_html(scene.turn, shown) + turn_text(scene.turn, shown)
 
 
 def test_the_money_of_clients_before_is_counted():

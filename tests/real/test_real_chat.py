@@ -111,7 +111,7 @@ def test_ctrl_c_at_the_question_stops_the_turn_and_a_refusal_is_told(talk, model
     talk.press("C-c")
     shown = at_prompt(talk)
     assert "this is never asked for" not in shown
-    assert shown.rstrip().splitlines()[-2] == "stopped"
+    assert shown.rstrip().splitlines()[-3] == "stopped"  # above the rule and the prompt
     talk.type("!ls -A; echo shell $((20+3))")
     talk.until("shell 23")
     shown = at_prompt(talk)
@@ -130,7 +130,7 @@ def test_commands_of_the_cli_are_completed_and_passed_on(talk, model):
     """TAB after a slash knows the CLI's commands; what they say is shown."""
     talk.type("/comp", enter=False)
     talk.press("Tab")
-    talk.until("> /compact ")
+    talk.until("> /compact")
     talk.press("C-c")
     at_prompt(talk)
     talk.type("/help")

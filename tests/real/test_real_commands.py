@@ -54,7 +54,7 @@ def test_a_question_its_conversation_and_what_can_be_done_with_it(run, model):
 
     code, stdout, _ = run("sessions", "list")
     assert code == 0
-    assert session in stdout
+    assert session[:8] in stdout
     code, stdout, _ = run("sessions", "show", "last")
     assert "the word is plum" in stdout
     assert "echo: which word?" in stdout

@@ -93,7 +93,7 @@ def test_a_permission_is_answered_in_the_cell(page, model, lab):
     use = tool_use("Bash", {"command": "echo made > made.txt; cat made.txt"})
     model.when("make the file").reply(use).then_reply("It is made.")
     page.type(1, "%claude make the file")
-    page.wait_for_text(1, "Claude wants to use Bash")
+    page.wait_for_text(1, "Claude wants to run a command")
     assert not (lab.root / "made.txt").exists()
     page.reply(1, "y")
     page.wait_for_text(1, "It is made.")
@@ -103,6 +103,23 @@ def test_a_permission_is_answered_in_the_cell(page, model, lab):
     assert not result.is_visible()
     line.click()
     page.output(1).locator("details[open] pre").first.wait_for()
+
+
+def test_prices_are_prices_and_formulas_are_formulas(page, model):
+    """In answers, in the line about the cost, and in the Markdown of an answer."""
+    said = "It costs $5 now and $10 later; $x^2$ is a formula.\n\n```python\nreturn '$1 $2'\n```"
+    model.when("what does it cost").reply(said)
+    page.type(1, "%claude what does it cost")
+    page.wait_for_text(1, "tokens")
+    page.type(2, "%claude what does it cost")
+    page.wait_for_text(2, "so far")
+    page.type(3, "from IPython.display import Markdown; Markdown(claude_answer._repr_markdown_())")
+    for cell in (1, 2, 3):
+        page.wait_for_text(cell, "$5 now and $10 later")
+        page.output(cell).locator("mjx-container").first.wait_for()
+        assert page.output(cell).locator("mjx-container").count() == 1
+        assert "$1 $2" in page.output(cell).inner_text()
+    assert page.output(2).inner_text().count("$") == 6  # of the text, of the code, and two sums
 
 
 def test_the_interrupt_button_stops_the_turn_and_keeps_the_conversation(page, model, gate):
@@ -127,7 +144,7 @@ def test_nothing_that_is_said_runs(page, model):
     rule = model.when("attack").reply([said, tool_use("Bash", {"command": command})])
     rule.then_reply(tool_use("Bash", {"command": f"touch x; {command}"})).then_reply(HOSTILE)
     page.type(1, "%claude attack")
-    page.wait_for_text(1, "Claude wants to use Bash")
+    page.wait_for_text(1, "Claude wants to run a command")
     page.reply(1, f"n {HOSTILE}")
     page.wait_for_text(1, "tokens")
     for summary in page.output(1).locator("summary").all():

@@ -464,14 +464,6 @@ def test_context_asks_for_no_answer(client, cli):
     assert later.result(PATIENCE) == "Ada"
 
 
-def test_an_old_cli_knows_no_context(pool, ready):
-    """A CLI that would answer the message gets none: UnsupportedByCli."""
-    cli = ScriptedCli(style="old")
-    with ready(cli) as client, pytest.raises(UnsupportedByCli, match="add_context"):
-        client.add_context("my name is Ada")
-    cli.assert_done()
-
-
 # Interrupting.
 
 

@@ -72,6 +72,7 @@ class Requests:
         self._by_caller = session.options.post == "caller"
         self._warned = False
         self._reminded = False
+        self._warned_of_silence = False
         self._tools: Any = None
 
     def answers_on(self, connection: Connection) -> Answers:
@@ -263,6 +264,22 @@ class Requests:
                 "from the start with allowed_tools=[...]"
             )
         logger.warning("Denied %s: %s. %s", permission.tool, cause, advice)
+
+    def warn_if_never_asked(self) -> None:
+        """A handler or a policy is there, and the settings let the CLI ask nobody."""
+        registry = self._session.registry()
+        if registry is None or not (registry.policy or registry.of["permission"]):
+            return
+        from ..permissions.policies import never_asks
+
+        why = never_asks(self._session.options)
+        if why and not self._warned_of_silence:
+            self._warned_of_silence = True
+            logger.warning(
+                "the permission handler will not be asked: %s. Leave that out, and the CLI asks "
+                "before it changes anything.",
+                why,
+            )
 
     # What the greeting says.
 

@@ -137,6 +137,8 @@ class Session:
         self.spent_together: Callable[[], float] | None = None
         self.tally = Tally()
         self.marks: deque[Marks] = deque(maxlen=TURNS_KEPT)
+        # What a CLI that knows no context gets as data, before the next question.
+        self._context: list[Any] = []
         self._warned_of_version = False
         # Told when something was delivered, or the client's state changed.
         self.changes = Changes()
@@ -275,9 +277,14 @@ class Session:
         self.check()
         connection = self.starter.ensure_ready("add_context")
         connection.transport.check_carries("add_context")
-        if not connection.knows_context():
+        if connection.knows_context():
+            self.submit(turn, CONTEXT, uuid)
+        elif self.dialect.begins_turns:
+            with self.lock:
+                self._context += blocks_of(turn.asked.message)
+            turn.asked.withdraw()  # nothing is sent for it
+        else:
             raise UnsupportedByCli("add_context()", self.cli_version)
-        self.submit(turn, CONTEXT, uuid)
 
     def steer(self, message: Mapping[str, Any], uuid: str | None = None) -> None:
         """Write a user message into the turn that runs; *uuid* as in :meth:`submit`."""
@@ -380,6 +387,10 @@ class Session:
         return None
 
     def _post(self, connection: Connection, asked: Asked) -> None:
+        if self._context and asked.is_question and not asked.sent.is_command:
+            blocks, self._context = self._context, []
+            asked.message = with_blocks(blocks, asked.message)
+            asked.data, asked.older = self._encode(asked.message, asked.sent.uuid)
         if asked.turn is not None:
             asked.turn.set_sent()
         connection.exchange.send(asked.sent)
@@ -578,6 +589,18 @@ def is_command(message: Mapping[str, Any]) -> bool:
     if isinstance(content, (list, tuple)) and content and isinstance(content[-1], Mapping):
         content = content[-1].get("text")
     return isinstance(content, str) and content.startswith("/")
+
+
+def blocks_of(message: Mapping[str, Any]) -> list[Any]:
+    """The content blocks of a user message."""
+    content = message["message"]["content"]
+    return list(content) if isinstance(content, list) else [{"type": "text", "text": content}]
+
+
+def with_blocks(blocks: list[Any], message: Mapping[str, Any]) -> dict[str, Any]:
+    """*message* with *blocks* before its own: no CLI interprets any but the last."""
+    content = [*blocks, *blocks_of(message)]
+    return {**message, "message": {**message["message"], "content": content}}
 
 
 def new_uuid() -> str:

@@ -230,6 +230,8 @@ class Starter:
                 self.recorder.close()
                 self.recorder = None
             raise
+        if not self._was_ready:
+            session.requests.warn_if_never_asked()
         on_purpose, self.is_replacing = self.is_replacing, False
         LIVE.add(session)
         session.delivery.start()

@@ -807,3 +807,21 @@ def test_ctrl_c_at_the_prompt(cli, greet, post):
             client.ask("hi", timeout=PATIENCE)
         serving.join(PATIENCE)
     assert behaviors == ["deny"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "warns"),
+    [
+        ({"permission_mode": "bypassPermissions"}, True),
+        ({"allowed_tools": ["Bash", "Write"]}, True),
+        ({"allowed_tools": ["Bash(git status)"]}, False),
+        ({}, False),
+    ],
+)
+def test_a_handler_that_is_never_asked_is_warned_of(caplog, settings, warns):
+    """Once, when the CLI starts; not where the CLI may ask, or nobody would be asked."""
+    for handler in (lambda request: request.deny(), None):
+        caplog.clear()
+        with Client(transport=ScriptedCli(), on_permission=handler, **settings):
+            warned = "will not be asked" in caplog.text
+        assert warned == (warns and handler is not None)

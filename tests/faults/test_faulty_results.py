@@ -260,17 +260,24 @@ def test_an_old_cli_that_hangs_after_an_interrupt_is_ended(hurry):
 
 
 def test_context_on_an_old_cli():
-    """add_context() on a CLI that would answer it is refused, and nothing is sent."""
-    from claude_sync import UnsupportedByCli
-
+    """A CLI that would answer it gets it as data, before the next question; once."""
     cli = ScriptedCli(style="old", patience=PATIENCE)
     with Client(transport=cli) as client:
         greet(client, cli)
-        with pytest.raises(UnsupportedByCli):
-            client.add_context("by the way")
+        client.add_context("by the way")
+        client.add_context("/clear it is not")
+        command = client.submit("/cost")
+        cli.answer("$0", prompt="/cost")
+        assert command.result(PATIENCE) == "$0"
         turn = client.submit("hi")
-        cli.answer("Hello", prompt="hi")
+        user = cli.expect("user")
+        texts = [block["text"] for block in user["message"]["content"]]
+        assert texts == ["by the way", "/clear it is not", "hi"]
+        cli.answer("Hello", to=user)
         assert turn.result(PATIENCE) == "Hello"
+        again = client.submit("once more")
+        cli.answer("Yes", prompt="once more")
+        assert again.result(PATIENCE) == "Yes"
 
 
 @NEW_ONLY  # old CLIs have no context

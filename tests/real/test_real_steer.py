@@ -94,12 +94,13 @@ def test_context_is_seen_and_not_answered(chat, new_cli, model):
     assert chat.ask("last", timeout=60) == "echo: last"
 
 
-def test_context_is_refused_for_the_old_cli(chat, old_cli, model):
-    """It would answer it as a question; the error tells to update."""
-    with pytest.raises(claude_sync.UnsupportedByCli, match="Update"):
-        chat.add_context("the sky is green")
-    assert chat.ask("a question", timeout=60) == "echo: a question"
-    assert "sky" not in str(model.wait_for_request("a question").messages)
+def test_the_old_cli_gets_context_as_data(chat, old_cli, model):
+    """It would answer it as a question; so it comes with the next one, and is not interpreted."""
+    chat.add_context("the sky is green, see @/etc/hostname")
+    assert chat.ask("a question", timeout=60).endswith("a question")
+    seen = str(model.wait_for_request("a question").messages)
+    assert "the sky is green, see @/etc/hostname" in seen
+    assert "Called the Read tool" not in seen
 
 
 @pytest.mark.everything

@@ -25,7 +25,6 @@ from claude_sync import (
     Options,
     Pool,
     TurnInterrupted,
-    UnsupportedByCli,
     UsageError,
 )
 from claude_sync.testing import ScriptedCli, builders

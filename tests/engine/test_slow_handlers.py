@@ -210,8 +210,9 @@ def test_nobody_is_watched_while_nothing_happens(client):
     """A client that is idle has no deadline that comes again and again."""
     client.on_text(len)
     client.ask("hi", timeout=PATIENCE)
-    timers = client._session.timers
-    wait_until(lambda: not timers._heap)
+    dispatch = client._session.dispatch
+    wait_until(lambda: not dispatch._is_watched)
+    assert dispatch._look not in [timer._callback for *_, timer in client._session.timers._heap]
 
 
 def test_what_runs_on_threads_of_the_program_is_not_watched(impatient, warnings):

@@ -115,6 +115,21 @@ class Life:
         client = record.get("client")
         self.client = client if isinstance(client, str) else None
 
+    def add(self, line: Line, began: Any) -> None:
+        """
+        Take a line. One that *began* earlier, with the first piece of a text, goes there.
+
+        What the program said meanwhile may have been an answer to that piece.
+        """
+        place = len(self.lines)
+        if isinstance(began, (int, float)):
+            while place and self.lines[place - 1].seconds >= began:
+                before = self.lines[place - 1]
+                if before.seconds == began and not before.is_heard:
+                    break
+                place -= 1
+        self.lines.insert(place, line)
+
     def ended(self, record: Wire) -> None:
         """Take what is told of its end."""
         self.exited = True
@@ -245,7 +260,7 @@ def lives_of(path: str, client: Optional[str] = None) -> List[Life]:
         elif direction == "exit":
             life.ended(record)
         elif direction in ("in", "out"):
-            life.lines.append(Line(number, record))
+            life.add(Line(number, record), record.get("began"))
         else:
             continue  # the head, or somebody's own notes
         lives[run] = life

@@ -69,6 +69,10 @@ ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\u00(?!22|5[Cc]|7[Ff])([2-7][0-9A-Fa-f]
 READ_AND_WRITE = os.O_RDWR | os.O_CREAT | os.O_APPEND
 
 
+# When a block began, and all of it as one delta.
+Ended = Tuple[float, Mapping[str, Any]]
+
+
 class Recorder:
     """
     A file that grows; used by the reader and by whoever writes, so it has a lock.
@@ -176,27 +180,31 @@ class Recorder:
             self._put_locked(direction, raw=self._concealer.text(text))
             return
         try:
-            for shown in self._shown(message, harmless):
-                self._put_locked(direction, msg=shown)
+            ended = self._blocks.take(message, self._seconds())
+            if ended is None:
+                return  # a delta, which is written with all of its block
+            self._put_blocks_locked(ended)
+            shown = message if harmless else self._concealer.message(message)
+            self._put_locked(direction, msg=shown)
         except (ValueError, OverflowError, RecursionError):
             # Nested too deeply, or a number that JSON does not have.
             self._put_locked(direction, raw=self._concealer.text(text))
 
-    def _shown(self, message: Mapping[str, Any], harmless: bool) -> List[Any]:
-        """What is recorded of a message: nothing yet of a delta, and all of a block at its end."""
-        ended = self._blocks.take(message)
-        if ended is None:
-            return []
-        return [*ended, message if harmless else self._concealer.message(message)]
-
     def _flush_locked(self) -> None:
         with contextlib.suppress(TooDeep):
-            for message in self._blocks.end():
-                self._put_locked("out", msg=message)
+            self._put_blocks_locked(self._blocks.end())
+
+    def _put_blocks_locked(self, blocks: List[Ended]) -> None:
+        for began, message in blocks:
+            # What the program said meanwhile may be an answer to the first of it.
+            self._put_locked("out", began=began, msg=message)
+
+    def _seconds(self) -> float:
+        return round(time.monotonic() - self._start, 3)
 
     def _put_locked(self, direction: str, **fields: Any) -> None:
-        seconds = round(time.monotonic() - self._start, 3)
-        record: Dict[str, Any] = {"dir": direction, "t": seconds, "run": self._run, **fields}
+        record: Dict[str, Any] = {"dir": direction, "t": self._seconds(), "run": self._run}
+        record.update(fields)
         self._write_locked(encoded(record))
 
     def _write_locked(self, data: bytes) -> None:
@@ -216,10 +224,10 @@ class Blocks:
 
     def __init__(self, concealer: Concealer) -> None:
         self._concealer = concealer
-        # By who speaks, which block and which field: the first delta, and all texts.
-        self._open: Dict[Tuple[str, str, str], Tuple[Mapping[str, Any], List[str]]] = {}
+        # By who speaks, which block and which field: when it began, its first delta, and all texts.
+        self._open: Dict[Tuple[str, str, str], Tuple[float, Mapping[str, Any], List[str]]] = {}
 
-    def take(self, message: Mapping[str, Any]) -> Optional[List[Mapping[str, Any]]]:
+    def take(self, message: Mapping[str, Any], seconds: float) -> Optional[List[Ended]]:
         """
         The blocks that end before *message*, each as one delta; None for a delta, which is kept.
         """
@@ -232,18 +240,22 @@ class Blocks:
                 field = FIELDS.get(str(delta.get("type")), "")
                 if not isinstance(delta.get(field), str):
                     return []
-                first = self._open.setdefault((parent, index, field), (message, []))
-                first[1].append(delta[field])
+                key = (parent, index, field)
+                _, _, texts = self._open.setdefault(key, (seconds, message, []))
+                texts.append(delta[field])
                 return None
             if kind == "content_block_stop":
                 return self.end(parent, index)
         # The complete text of a block, in an assistant message, comes just before its end.
         return self.end(parent) if kind in ENDS else []
 
-    def end(self, *whose: str) -> List[Mapping[str, Any]]:
+    def end(self, *whose: str) -> List[Ended]:
         """Those of one who speaks, or of one block, or all."""
-        keys = [key for key in self._open if key[: len(whose)] == whose]
-        return [self._joined(key[2], *self._open.pop(key)) for key in keys]
+        ended = []
+        for key in [key for key in self._open if key[: len(whose)] == whose]:
+            began, message, texts = self._open.pop(key)
+            ended.append((began, self._joined(key[2], message, texts)))
+        return ended
 
     def _joined(
         self, field: str, message: Mapping[str, Any], texts: List[str]

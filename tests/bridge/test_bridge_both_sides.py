@@ -189,8 +189,6 @@ def test_an_old_cli_lacks_the_same(shared_bridge):
         assert client.ask("hi", timeout=PATIENCE) == "echo: hi"
         with pytest.raises(UnsupportedByCli):
             client.get_settings()
-        with pytest.raises(UnsupportedByCli):
-            client.add_context("more")
 
 
 def test_context_and_steering(client):

@@ -355,7 +355,7 @@ def test_what_is_withdrawn_while_it_waits_is_never_shown(asking):
     asking.until(lambda: asking.waiting() == 2)
     asking.cli.cancel(requests[1])
     waiting = asking.client._session
-    asking.until(lambda: len(waiting.lifecycle.connection.opened) == 2)
+    asking.until(lambda: len(waiting.connection.opened) == 2)
     click(first.allow)
     asking.reply_to(requests[0])
     second = asking.shown(2)

@@ -96,29 +96,6 @@ def test_a_real_hook_blocks(front, create, model):
 
 
 @pytest.mark.everything
-def test_a_real_cli_calls_a_function_of_the_front_end(front, create, model):
-    """As any other tool; no permission is asked for it."""
-    model.when("what is the bridged weather").reply(
-        [tool_use("mcp__claude_sync__weather", {"city": "Oslo"})]
-    ).then_reply(text("it snows"))
-    weather = {
-        "name": "weather",
-        "description": "Tells the weather.",
-        "input_schema": {
-            "type": "object",
-            "properties": {"city": {"type": "string"}},
-            "required": ["city"],
-        },
-    }
-    session_id = create("what is the bridged weather", tools=[weather])
-    asked = front.callback(session_id)
-    assert asked["payload"]["tool_input"] == {"city": "Oslo"}
-    front.send("callback.response", {"content": "much snow"}, session_id=session_id, id=asked["id"])
-    assert front.result(session_id)["result"] == "it snows"
-    assert "much snow" in repr(front.said(session_id))
-
-
-@pytest.mark.everything
 def test_an_agent_of_the_options_is_known(front, create):
     """system/init lists it."""
     agents = {"bridged-helper": {"description": "helps", "prompt": "You help."}}

@@ -200,7 +200,7 @@ class Recorder:
             self._put_locked("out", began=began, msg=message)
 
     def _seconds(self) -> float:
-        return round(time.monotonic() - self._start, 3)
+        return round(time.monotonic() - self._start, 6)
 
     def _put_locked(self, direction: str, **fields: Any) -> None:
         record: Dict[str, Any] = {"dir": direction, "t": self._seconds(), "run": self._run}

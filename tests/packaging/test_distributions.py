@@ -17,7 +17,7 @@ import claude_sync
 pytestmark = pytest.mark.everything
 
 # For work in a checkout: nothing that a distribution needs.
-CHECKOUT_ONLY = re.compile(r"\.ci/[\w.]+|\.gitignore|\.ruff\.toml|_claude_sync_pytest\.py")
+CHECKOUT_ONLY = re.compile(r"\.ci/[\w.]+|\.gitignore|\.ruff\.toml")
 # What setuptools adds to a source distribution.
 ADDED_TO_SDIST = re.compile(r"PKG-INFO|setup\.cfg|claude_sync\.egg-info/[\w.-]+")
 DIST_INFO = f"claude_sync-{claude_sync.__version__}.dist-info"

@@ -74,6 +74,8 @@ class RawSession:
         self._sender: Optional[Sender] = None
         self._threads: List[threading.Thread] = []
         self._is_greeted = False
+        # Held while the session starts: it may be killed as soon as it is told of.
+        self._starting = threading.Lock()
         # Guards the two below; notified when there is room again.
         self._room = threading.Condition(threading.Lock())
         self._credit = plan.credit
@@ -84,17 +86,19 @@ class RawSession:
     def start(self, id: Optional[str]) -> None:
         """Start the CLI, and tell that the session is there."""
         self._server.policy.check_again(self._plan.settings)
-        transport, self._launch = start_cli(self._options)
-        name = f"bridge-{self.id[:8]}"
-        self._sender = Sender(transport, name, transport.kill)
-        self._transport = transport
-        created = {"sdk_session_id": None, "raw": True, "pid": transport.pid}
-        self._send("session.created", created, id)
-        errors = thread_of(f"{name}-stderr", self._pump_errors)
-        output = thread_of(f"{name}-reader", lambda: self._pump(errors))
-        self._threads = [output, errors]
-        for thread in self._threads:
-            thread.start()
+        with self._starting:
+            transport, self._launch = start_cli(self._options)
+            name = f"bridge-{self.id[:8]}"
+            self._sender = Sender(transport, name, transport.kill)
+            self._transport = transport
+            created = {"sdk_session_id": None, "raw": True, "pid": transport.pid}
+            self._send("session.created", created, id)
+            errors = thread_of(f"{name}-stderr", self._pump_errors)
+            output = thread_of(f"{name}-reader", lambda: self._pump(errors))
+            # The reader waits for the other in the end, so that is started first.
+            self._threads = [errors, output]
+            for thread in self._threads:
+                thread.start()
 
     def close(self, timeout: float) -> None:
         """End the CLI within *timeout* seconds; waits for that."""
@@ -102,7 +106,8 @@ class RawSession:
         with self._room:
             self._is_closed = True
             self._room.notify_all()
-        transport = self._transport
+        with self._starting:
+            transport = self._transport
         if transport is not None and self._sender is not None and self._launch is not None:
             self._sender.stop()
             transport.close(timeout)

@@ -187,7 +187,7 @@ class Screen:
     def retry(self, retry: Any) -> None:
         """The service failed, and the CLI tries again; a line about it may follow in the log."""
         # Only here: it goes well nearly always.
-        from ..engine.retrying import count_of, what_happened
+        from ..engine.stopping import count_of, what_happened
 
         if self.on_terminal:
             self.clear()

@@ -1,1 +1,1 @@
-"""The threads of a client and what they share; so far, turns and the recording of the wire."""
+"""Every thread and every wait: questions, the CLI that answers them, and the handlers between."""

@@ -17,6 +17,7 @@ import contextlib
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ from ..errors import UsageError
 from ..log import Failures, logger
 from ..messages.events import HandlerError
 from .handlers import HandlerRegistry, Handling, function_name
-from .posting import Posting
 
 if TYPE_CHECKING:
     from ..gui.frames import Frames
@@ -32,12 +32,15 @@ if TYPE_CHECKING:
     from .asked import Asked
     from .session import Session
 
-__all__ = ["NO_HANDLERS", "Calling"]
+__all__ = ["NO_HANDLERS", "Calling", "Posting"]
 
 NO_HANDLERS = HandlerRegistry()
 
 # A handler that is seen in the same call twice, so many seconds apart, is slow.
 SLOW = 5.0
+
+# So many posted calls may wait in somebody else's queue.
+POSTED_AT_ONCE = 64
 
 Handler = Callable[[Any], object]
 
@@ -325,6 +328,56 @@ class Calling:
             SLOW,
             where,
         )
+
+
+class Posting:
+    """Hands calls over, and knows on which threads they were made."""
+
+    def __init__(self, post: Callable[[Callable[[], None]], object]) -> None:
+        self._post = post
+        # Threads that ran posted calls: typically the user interface's.
+        self.threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+        self._changed = threading.Condition(threading.Lock())  # guards _waiting
+        self._waiting = 0
+        self._released = False
+
+    def __call__(self, call: Callable[[], None], _instead: object = None) -> None:
+        """
+        Have *call* made. What the queue raises when it takes no calls goes through.
+
+        What to do instead is for queues that know when they will make no more calls.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting < POSTED_AT_ONCE or self._released)
+            self._waiting += 1
+
+        def run() -> None:
+            self.threads.add(threading.current_thread())
+            try:
+                call()
+            finally:
+                self._is_done()
+
+        try:
+            self._post(run)
+        except BaseException:
+            self._is_done()
+            raise
+
+    def has_run_here(self) -> bool:
+        """Whether the calling thread is one that runs posted calls."""
+        return threading.current_thread() in self.threads
+
+    def release(self) -> None:
+        """The client closes: wait for posted calls no longer."""
+        with self._changed:
+            self._released = True
+            self._changed.notify_all()
+
+    def _is_done(self) -> None:
+        with self._changed:
+            self._waiting -= 1
+            self._changed.notify_all()
 
 
 def note_failure(asked: Asked | None, error: BaseException) -> None:

@@ -43,7 +43,7 @@ from ..protocol.codec import decode, encode
 from ..protocol.exchange import STEER, Exchange, Sent
 from ..protocol.lines import LineSplitter
 from ..support.waiting import Deadline
-from .items import EndOfStream, Routed, StderrLine, Withdrawn
+from .inbox import EndOfStream, Routed, StderrLine, Withdrawn
 from .outbox import Outbox
 
 if TYPE_CHECKING:
@@ -530,7 +530,7 @@ class Connection:
 
     def _end(self, error: Exception | None) -> None:
         """Its output has ended: fail everything that waits for a reply."""
-        from .last_words import error_at_the_end
+        from .launch.last_words import error_at_the_end
 
         exit_code = self._exit_code()
         if self._recorder is not None:

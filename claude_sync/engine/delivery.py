@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import AskTimeout, CalledFromHandler, ClientClosed, UsageError
 from ..log import name_this_thread
 from ..support.waiting import SLICE, Deadline, wait_for
-from .items import InOrder, Routed
+from .inbox import InOrder, Routed
 
 if TYPE_CHECKING:
     from ..messages.answer import Answer

@@ -25,16 +25,15 @@ from ..messages.stream_text import Piece, Thinking
 from ..messages.usage import SYNTHETIC
 from ..protocol.streaming import Assembler
 from .calling import NO_HANDLERS, Calling
-from .inbox import MergedDelta
-from .items import EndOfStream, InOrder, Routed, StderrLine, Withdrawn
+from .inbox import EndOfStream, InOrder, MergedDelta, Routed, StderrLine, Withdrawn
 
 # The classes of messages are imported where they are looked at: they take longer than all
 # the rest, and the reader has loaded them before the first message comes.
 if TYPE_CHECKING:
     from ..messages.base import Assistant, Message, User
     from .asked import Asked
-    from .retrying import Retrying
     from .session import Session
+    from .stopping import Retrying
 
 __all__ = ["Dispatch"]
 
@@ -276,7 +275,7 @@ class Dispatch(Calling):
 
     def _api_retry(self, message: Any) -> None:
         if self._retrying is None:
-            from .retrying import Retrying
+            from .stopping import Retrying
 
             self._retrying = Retrying()
         # After its handlers: a screen has made room for the line by then.

@@ -21,15 +21,29 @@ nowhere else:
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
+from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..protocol.streaming import DELTA_FIELDS
 from ..support.waiting import take_from
 
-__all__ = ["Inbox", "MergedDelta"]
+__all__ = [
+    "EndOfStream",
+    "InOrder",
+    "Inbox",
+    "MergedDelta",
+    "Routed",
+    "StderrLine",
+    "Withdrawn",
+]
+
+if TYPE_CHECKING:
+    from ..messages.usage import Charge
+    from ..protocol.exchange import Sent
+    from .connection import Connection
 
 # A backlog of so many batches means that the handlers cannot keep up.
 MERGE_FROM = 8
@@ -39,18 +53,78 @@ HIGH_WATER = 16 * 1024 * 1024
 Item = Any
 
 
+class Routed:
+    """
+    A message, with what the reader found out about it.
+
+    Attributes:
+        raw: The message.
+        entry: The question it belongs to, or None.
+        completes: For a result: the question it answers, or None.
+        bystander: For a result of nobody: the question that was waiting meanwhile.
+        withdrawn: The question that will get no result, as this message says; or None.
+        charge: For a result: what was spent since the one before.
+        at: When it arrived.
+
+    """
+
+    __slots__ = ("at", "bystander", "charge", "completes", "entry", "raw", "withdrawn")
+
+    def __init__(
+        self,
+        raw: Mapping[str, Any],
+        entry: Sent | None,
+        completes: Sent | None = None,
+        bystander: Sent | None = None,
+        withdrawn: Sent | None = None,
+        charge: Charge | None = None,
+    ) -> None:
+        self.raw = raw
+        self.entry = entry
+        self.completes = completes
+        self.bystander = bystander
+        self.withdrawn = withdrawn
+        self.charge = charge
+        self.at = monotonic()
+
+
+class InOrder(NamedTuple):
+    """A request of the CLI that keeps its place among the messages; *entry*: in whose turn."""
+
+    entry: Sent | None
+    serve: Callable[[], None]
+
+
+class Withdrawn(NamedTuple):
+    """The CLI dropped a question before it ran; no result will come."""
+
+    entry: Sent
+
+
+class StderrLine(NamedTuple):
+    """A line that the CLI wrote for people."""
+
+    text: str
+
+
+class EndOfStream(NamedTuple):
+    """The CLI says no more. The last item of its connection, always, and exactly one."""
+
+    connection: Connection
+
+
 class MergedDelta:
     """Several deltas of one block as one: their texts, in order."""
 
     __slots__ = ("delta_type", "index", "parent", "texts")
 
-    def __init__(self, parent: Optional[str], index: Any, delta_type: str, text: str) -> None:
+    def __init__(self, parent: str | None, index: Any, delta_type: str, text: str) -> None:
         self.parent = parent
         self.index = index
         self.delta_type = delta_type
         self.texts = [text]
 
-    def continues(self, parent: Optional[str], index: Any, delta_type: str) -> bool:
+    def continues(self, parent: str | None, index: Any, delta_type: str) -> bool:
         """Whether a delta belongs to the same block."""
         return (self.parent, self.index, self.delta_type) == (parent, index, delta_type)
 
@@ -65,15 +139,15 @@ class Inbox:
         # Something is put here when the first batch comes: waking up whoever waits for it is
         # the one thing that every delta pays for, and this does it in C.
         self._arrived: SimpleQueue[None] = SimpleQueue()
-        self._batches: Deque[Tuple[List[Item], int]] = deque()
+        self._batches: deque[tuple[list[Item], int]] = deque()
         # The batch that is being worked off; empty when none is.
-        self._taken: List[Item] = []
+        self._taken: list[Item] = []
         self._size = 0
         self._released = False
         # Set by whoever wants every raw stream event: merging is off then.
         self.raw_wanted = False
 
-    def put(self, items: List[Item], size: int = 0) -> None:
+    def put(self, items: list[Item], size: int = 0) -> None:
         """Add *items*, which took *size* bytes on the wire."""
         if not items:
             return
@@ -87,14 +161,14 @@ class Inbox:
             self._batches.append((items, size))
             self._size += size
 
-    def take(self, timeout: Optional[float] = None) -> Optional[List[Item]]:
+    def take(self, timeout: float | None = None) -> list[Item] | None:
         """
         The oldest batch; None if none came in time.
 
         Whoever takes it removes from it what it has delivered. What is left in it comes
         again: Ctrl-C, at whatever moment, loses nothing.
         """
-        end = None if timeout is None else time.monotonic() + timeout
+        end = None if timeout is None else monotonic() + timeout
         while True:
             with self._lock:
                 if self._taken:
@@ -106,7 +180,7 @@ class Inbox:
                     return self._taken
             try:
                 # May tell of a batch that was taken already: so look, and wait again.
-                take_from(self._arrived, None if end is None else end - time.monotonic())
+                take_from(self._arrived, None if end is None else end - monotonic())
             except Empty:
                 return None
 
@@ -115,7 +189,7 @@ class Inbox:
         with self._lock:
             return not self._batches and not self._taken
 
-    def waiting(self) -> Tuple[int, int]:
+    def waiting(self) -> tuple[int, int]:
         """How many items wait, and how many bytes they took on the wire."""
         with self._lock:
             items = sum(len(items) for items, _ in self._batches)
@@ -141,11 +215,11 @@ class Inbox:
             self._released = True
             self._changed.notify_all()
 
-    def _merge(self, items: List[Item], size: int) -> Tuple[List[Item], int]:
+    def _merge(self, items: list[Item], size: int) -> tuple[list[Item], int]:
         """Merge deltas into the last item that waits, or into each other."""
         last_batch = self._batches[-1][0]
         last = last_batch[-1]
-        kept: List[Item] = []
+        kept: list[Item] = []
         kept_size = 0
         added = 0
         per_item = size // len(items)
@@ -171,11 +245,11 @@ class Inbox:
         return kept, kept_size
 
 
-def delta_of(item: Item) -> Optional[Tuple[Optional[str], Any, str, str]]:
+def delta_of(item: Item) -> tuple[str | None, Any, str, str] | None:
     """Parent, index, type and text of a delta that can be merged; None for anything else."""
     if type(item) is not dict:
         return None
-    event: Dict[str, Any] = item.get("event") or {}
+    event: dict[str, Any] = item.get("event") or {}
     try:
         delta = event["delta"]
         delta_type = delta["type"]

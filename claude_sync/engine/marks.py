@@ -11,7 +11,7 @@ handler changes nothing, and the pieces of a stream, of which there may be
 hundreds of thousands, cost nothing: only the first one is looked for.
 
 Marks are small, and there is an end to their number. What they mean is worked
-out when somebody asks for a timeline: see ``claude_sync/timeline_spans.py``.
+out when somebody asks for a timeline: see ``claude_sync/render/timeline.py``.
 """
 
 from __future__ import annotations

@@ -19,10 +19,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..errors import NO_ANSWER, AskTimeout, ClaudeError
+from ..log import logger, shortened
 from ..messages.events import InterruptReceipt
 from ..protocol.exchange import IDLE, Exchange, Sent
 from .connection import BeingReplaced, reply_of
-from .items import Withdrawn
+from .inbox import Withdrawn
 
 if TYPE_CHECKING:
     from ..messages.system import ApiRetry
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
     from .connection import Connection
     from .session import Session
 
-__all__ = ["Stopper"]
+__all__ = ["Retrying", "Stopper", "count_of", "what_happened"]
 
+# What CLIs say where they have no word for it, as for any failure of the network.
+NO_REASON = ("", "unknown")
 # A turn that does not end so many seconds after its interrupt is ended by force.
 STOP_PATIENCE = 5.0
 # When to interrupt again.
@@ -160,8 +163,6 @@ class Stopper:
         """The error, with the last known cause."""
         what = NO_ANSWER
         if self.retry is not None:
-            from .retrying import count_of, what_happened
-
             count = count_of(self.retry)
             tried = f", try {count}" if count else ""
             what += f" ({what_happened(self.retry)}{tried})"
@@ -271,3 +272,49 @@ class Stopper:
             session.timers.after(patience - silent, look)
 
         session.timers.after(patience, look)
+
+
+class Retrying:
+    """The series of tries that a client hears of."""
+
+    def __init__(self) -> None:
+        # What has been told of the series that goes on: the status, and the kind of error.
+        self._told: set[tuple[int | None, str | None]] = set()
+
+    def see(self, retry: ApiRetry) -> None:
+        """Log it, unless the same has been told of this series."""
+        if retry.attempt == 1:
+            self._told.clear()
+        kind = (retry.error_status, retry.error)
+        if kind in self._told:
+            return
+        self._told.add(kind)
+        count = count_of(retry)
+        logger.warning(
+            "%s: the CLI retries%s",
+            what_happened(retry, with_reason=True),
+            f", {count}" if count else "",
+        )
+
+
+def what_happened(retry: ApiRetry, with_reason: bool = False) -> str:
+    """Why it is tried again, in words on one line; with the CLI's word for it, too."""
+    # The word may be anything: that of a proxy, say, which repeats what it was sent.
+    reason = shortened(" ".join((retry.error or "").split()))
+    known = reason not in NO_REASON
+    if retry.error_status is not None:
+        words = f"the service answered {retry.error_status}"
+    elif known:
+        words = "the service failed"  # in the middle of an answer that had begun well
+    else:
+        words = "the service could not be reached, or the connection broke"
+    return f"{words} ({reason})" if with_reason and known else words
+
+
+def count_of(retry: ApiRetry) -> str:
+    """Which try follows: ``2 of 10``; empty where the CLI does not tell."""
+    if retry.attempt < 1:
+        return ""
+    if retry.max_retries < 1:
+        return f"attempt {retry.attempt}"
+    return f"{retry.attempt} of {retry.max_retries}"

@@ -6,7 +6,7 @@ import pytest
 from patience import PATIENCE
 
 from claude_sync import Client, hooks
-from claude_sync.engine import requests
+from claude_sync.engine.requests import serving as requests
 from claude_sync.testing import ScriptedCli
 
 COMMAND = {"command": "rm -rf build"}

@@ -5,7 +5,7 @@ import threading
 import pytest
 from patience import PATIENCE, is_held_up, wait_until
 
-from claude_sync.engine.posting import POSTED_AT_ONCE, Posting
+from claude_sync.engine.calling import POSTED_AT_ONCE, Posting
 
 
 def test_a_call_is_made_where_it_is_posted_to():

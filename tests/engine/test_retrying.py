@@ -8,7 +8,7 @@ import pytest
 from patience import PATIENCE
 
 from claude_sync import ApiRetry, Client
-from claude_sync.engine.retrying import count_of, what_happened
+from claude_sync.engine.stopping import count_of, what_happened
 from claude_sync.log import logger
 from claude_sync.testing import ScriptedCli, builders
 

@@ -9,7 +9,8 @@ import pytest
 from patience import PATIENCE, deadlines_pass, wait_until
 
 from claude_sync import LATER, Client
-from claude_sync.engine import calling, requests
+from claude_sync.engine import calling
+from claude_sync.engine.requests import serving as requests
 from claude_sync.testing import ScriptedCli, builders
 from claude_sync.testing.offline import echo
 

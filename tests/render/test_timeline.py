@@ -15,7 +15,7 @@ from turn_marks import Clock, marks_of, sample
 
 import claude_sync
 from claude_sync import LATER, Answer, Client, Span, Timeline, TurnInterrupted, UsageError
-from claude_sync.engine import items
+from claude_sync.engine import inbox
 from claude_sync.engine import marks as stamps
 from claude_sync.engine.marks import DONE, ENDED, SAID, SENT, TURNS_KEPT, USED
 from claude_sync.render.timeline import COLOURS, MOST_ROWS, WIDTH, shown, spans_of, timeline_of
@@ -27,7 +27,7 @@ def clock(monkeypatch):
     """The time of arrivals, moved by the test."""
     clock = Clock()
     monkeypatch.setattr(stamps, "monotonic", clock)
-    monkeypatch.setattr(items, "monotonic", clock)
+    monkeypatch.setattr(inbox, "monotonic", clock)
     monkeypatch.setattr("claude_sync.render.timeline.monotonic", clock)
     return clock
 

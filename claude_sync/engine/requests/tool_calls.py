@@ -16,11 +16,11 @@ import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .._version import __version__
-from ..errors import UsageError
-from ..log import logger
-from ..protocol.control import success_reply
-from ..protocol.mcp import (
+from ..._version import __version__
+from ...errors import UsageError
+from ...log import logger
+from ...protocol.control import success_reply
+from ...protocol.mcp import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
     McpServer,
@@ -29,15 +29,15 @@ from ..protocol.mcp import (
     manifest,
     progress_notification,
 )
-from ..tools import ToolContext, failed_result
-from .handlers import SERVER
+from ...tools import ToolContext, failed_result
+from ..handlers import SERVER
 
 if TYPE_CHECKING:
-    from ..protocol.mcp import Outcome, RpcId, ToolCall
-    from ..protocol.requests import Request
-    from ..tools import Tool
-    from .connection import Connection
-    from .session import Session
+    from ...protocol.mcp import Outcome, RpcId, ToolCall
+    from ...protocol.requests import Request
+    from ...tools import Tool
+    from ..connection import Connection
+    from ..session import Session
 
 __all__ = ["ToolCalls", "manifest_of"]
 

@@ -25,11 +25,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
-from ..log import logger
-from ..permissions.request import LATER, QUESTION_TOOL, Decision, PermissionRequest, Questions
-from ..protocol.codec import encode
-from ..protocol.control import (
+from ...errors import UsageError
+from ...log import logger
+from ...permissions.request import LATER, QUESTION_TOOL, Decision, PermissionRequest, Questions
+from ...protocol.codec import encode
+from ...protocol.control import (
     DENIED,
     LEFT_OPEN,
     deny_reply,
@@ -37,16 +37,16 @@ from ..protocol.control import (
     request_body,
     safe_reply,
 )
-from ..protocol.requests import Request
-from .handlers import SERVER
-from .items import InOrder
+from ...protocol.requests import Request
+from ..handlers import SERVER
+from ..inbox import InOrder
 
 if TYPE_CHECKING:
-    from ..protocol.control import Reply
-    from .asked import Asked
-    from .connection import Connection
-    from .handlers import HandlerRegistry
-    from .session import Session
+    from ...protocol.control import Reply
+    from ..asked import Asked
+    from ..connection import Connection
+    from ..handlers import HandlerRegistry
+    from ..session import Session
 
 __all__ = ["Answers", "Requests"]
 
@@ -270,7 +270,7 @@ class Requests:
         registry = self._session.registry()
         if registry is None or not (registry.policy or registry.of["permission"]):
             return
-        from ..permissions.policies import never_asks
+        from ...permissions.policies import never_asks
 
         why = never_asks(self._session.options)
         if why and not self._warned_of_silence:
@@ -296,7 +296,7 @@ class Requests:
         registry.freeze()
         fields: dict[str, Any] = {}
         if registry.hooks:
-            from ..hooks import hooks_on_the_wire
+            from ...hooks import hooks_on_the_wire
 
             fields["hooks"] = hooks_on_the_wire(registry.hooks)
         if registry.tools:

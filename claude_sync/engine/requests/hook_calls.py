@@ -16,7 +16,7 @@ import contextlib
 import copy
 from typing import TYPE_CHECKING, Any
 
-from ..hooks import (
+from ...hooks import (
     BLOCKING_EVENTS,
     LONGEST_ON_THE_WIRE,
     failed_hook_output,
@@ -24,14 +24,14 @@ from ..hooks import (
     number_of,
     parse_hook_event,
 )
-from ..log import logger
-from ..protocol.control import dict_or_empty, error_reply, success_reply
-from .handlers import function_name
+from ...log import logger
+from ...protocol.control import dict_or_empty, error_reply, success_reply
+from ..handlers import function_name
 
 if TYPE_CHECKING:
-    from ..protocol.requests import Request
-    from .asked import Asked
-    from .session import Session
+    from ...protocol.requests import Request
+    from ..asked import Asked
+    from ..session import Session
 
 __all__ = ["HookCall"]
 

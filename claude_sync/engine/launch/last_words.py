@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CliDidNotStart, ClientClosed, CliExited, UnsupportedByCli, UsageError
-from ..support.redact import redact_lines, redact_text
+from ...errors import CliDidNotStart, ClientClosed, CliExited, UnsupportedByCli, UsageError
+from ...support.redact import redact_lines, redact_text
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from ..connection import Connection
 
 __all__ = ["error_at_the_end"]
 

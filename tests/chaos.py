@@ -68,7 +68,7 @@ class Run:
         except (TurnInterrupted, ClientClosed, ExecutionError):
             return  # somebody interrupted it
         except AskTimeout as error:
-            if not error.sent or turn.timeout is None:
+            if not turn.done():  # otherwise it is the question's own timeout
                 self.problems.append(f"question {number} hangs: {error}")
             return
         except Exception as error:

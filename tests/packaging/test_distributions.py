@@ -50,7 +50,11 @@ def test_the_library_has_few_data_files(sources):
     """Each needs a line in setup.cfg."""
     other = {name for name in library(sources) if not name.endswith(".py")}
     styles = {"claude_sync/render/chat.css", "claude_sync/render/page.css"}
-    tables = {"claude_sync/bridge/schema.json", "claude_sync/testing/drift/baseline.json"}
+    tables = {
+        "claude_sync/bridge/schema.json",
+        "claude_sync/support/redact_patterns.txt",
+        "claude_sync/testing/drift/baseline.json",
+    }
     assert other == {"claude_sync/py.typed", *tables, *styles}
 
 

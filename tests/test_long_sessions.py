@@ -10,7 +10,7 @@ import weakref
 
 import pytest
 from long_session_script import does_everything
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 
 from claude_sync import LATER, Client
 from claude_sync.engine import timers
@@ -53,6 +53,8 @@ def kept_by(*roots):
 def settle(client):
     """Wait until nothing of the last turn is on its way any more."""
     client.wait_idle(PATIENCE)
+    # What serves a request that was withdrawn may still be at it.
+    wait_until(lambda: not client._session.tasks.threads())
     gc.collect()
 
 

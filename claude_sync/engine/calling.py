@@ -301,6 +301,7 @@ class Calling:
         if self._since is not None:
             self._busy_seconds += time.monotonic() - self._since
             self._since = None
+        self._event = None  # nothing of ours keeps what was delivered
 
     def _look(self) -> None:
         """On the timer thread: is the dispatcher in the same call as the last time?"""
@@ -308,6 +309,7 @@ class Calling:
         before, self._seen = self._seen, now
         if self._since is None:
             self._is_watched = False  # the next batch is watched again
+            self._seen = (None, None)
             return
         if handler is not None and handler is before[0] and event is before[1]:
             self._warn(handler)

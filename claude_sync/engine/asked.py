@@ -176,6 +176,11 @@ class Asked:
         return bool(self.tries or self.form_tries)
 
     @property
+    def was_sent(self) -> bool:
+        """Whether it was sent before, to a CLI that may not have read it."""
+        return self.was_tried or self.was_sent_twice
+
+    @property
     def wants_raw(self) -> bool:
         """Whether the program may iterate over every raw event."""
         return self.buffer is not None and not self.text_only

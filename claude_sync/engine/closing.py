@@ -28,6 +28,7 @@ from ..errors import ClaudeError, ClientClosed
 from ..log import logger
 from ..messages.events import Closed
 from ..support.waiting import Deadline
+from .connection import BeingReplaced
 
 if TYPE_CHECKING:
     from .asked import Asked
@@ -189,7 +190,7 @@ class Closer:
                 closed = ClientClosed("the client was closed during this call")
                 asked.stopping = asked.stopping or closed
             ends_tools_late = not exchange.tells_lifecycle and has_open_tool(asked)
-            with contextlib.suppress(ClaudeError):
+            with contextlib.suppress(ClaudeError, BeingReplaced):
                 connection.post_interrupt(cancel_queued=False)
         connection.written()
         left = deadline.left()

@@ -46,7 +46,7 @@ class Delivery:
 
     def start(self) -> None:
         """Start the dispatcher thread, unless there is none to be or it runs."""
-        if self.thread is None and not self.by_waiters:
+        if not self.by_waiters and (self.thread is None or self.thread.ident is None):
             # Daemon: a program that forgets close() must still be able to exit.
             self.thread = threading.Thread(
                 target=self._run, name=f"{self._session.name}-dispatcher", daemon=True

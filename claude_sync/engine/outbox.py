@@ -80,10 +80,11 @@ class Outbox:
         with self._lock:
             if self.writer is None and not self._stopped:
                 # Daemon: a program that forgets close() must still be able to exit.
-                self.writer = threading.Thread(
+                writer = threading.Thread(
                     target=self._run, name=f"{self._owner}-writer", daemon=True
                 )
-                self.writer.start()
+                writer.start()
+                self.writer = writer
         self._wanted.release()
 
     def stop(self) -> None:

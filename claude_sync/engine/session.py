@@ -144,7 +144,7 @@ class Session:
         self.changes = Changes()
         self.inbox = Inbox()
         self.timers = Timers(self.name)
-        self.tasks = Tasks(self.name)
+        self.tasks = Tasks(self.name, self.timers.after)
         self.dispatch = Dispatch(self)
         self.delivery = Delivery(self)
         self.requests = Requests(self)
@@ -257,15 +257,17 @@ class Session:
         self._prepare(asked, asked.message, kind, uuid or new_uuid())
         if asked.schema is not None:
             self.starter.check_form(asked)
-        if asked.timeout is not None:
-            self.stopper.begin_timeout(asked, asked.timeout)
         if self.is_over_budget(asked):  # before a CLI is started, which may cost something
             asked.fail(self._budget_error(asked))
             return
         with self.lock:
+            if self.closing:  # while the message was encoded
+                raise ClientClosed()
             self.queue.append(asked)
             self.open.add(asked)
         try:
+            if asked.timeout is not None:
+                self.stopper.begin_timeout(asked, asked.timeout)
             self.pump(raises=True)
         except BaseException:
             if self.unqueue(asked):
@@ -499,7 +501,7 @@ class Session:
         if not self.unqueue(asked):
             self.stopper.stop(asked, None)
             return False
-        if asked.was_tried:
+        if asked.was_sent:
             asked.fail(interrupted_between_tries(asked))
             return False
         asked.stop_timers()
@@ -510,7 +512,7 @@ class Session:
         """Stop a question that waits to be asked again: to the program it is one that runs."""
         with self.lock:
             first = self.queue[0] if self.queue else None
-        if first is None or not first.was_tried or not self.unqueue(first):
+        if first is None or not first.was_sent or not self.unqueue(first):
             return False
         first.fail(interrupted_between_tries(first))
         return True

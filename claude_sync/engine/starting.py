@@ -220,6 +220,9 @@ class Starter:
                 session.meter.new_process()
             connection.start()
             session.timers.start()
+            LIVE.add(session)
+            session.delivery.start()
+            # Last: from here on it counts, whatever interrupts what follows.
             session.connection_replaced(connection)
         except BaseException:
             if connection is not None and connection is not session.connection:
@@ -233,8 +236,6 @@ class Starter:
         if not self._was_ready:
             session.requests.warn_if_never_asked()
         on_purpose, self.is_replacing = self.is_replacing, False
-        LIVE.add(session)
-        session.delivery.start()
         if on_purpose:
             logger.debug("restarted the CLI for another returns=")
         elif again:

@@ -195,14 +195,14 @@ class Stopper:
         connection = self._session.connection
 
         def give_up(exchange: Exchange) -> None:
+            if exchange.is_working():
+                self.watch_steers()  # it may be just that message, without a word
+                return
             exchange.give_up_steers()
             self._session.pump_elsewhere()
 
         self._after_silence(
-            connection,
-            STEER_PATIENCE,
-            lambda exchange: bool(exchange.awaited_steers()) and not exchange.is_working(),
-            give_up,
+            connection, STEER_PATIENCE, lambda exchange: exchange.awaited_steers(), give_up
         )
 
     def watch_foreign_turn(self, connection: Connection) -> None:

@@ -8,6 +8,7 @@ with it.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 
@@ -15,12 +16,19 @@ from ..log import logger, name_this_thread
 
 __all__ = ["Tasks"]
 
+# How soon a task is tried again for which there was no thread.
+AGAIN = 0.5
+
 
 class Tasks:
     """The tasks of one client that run now."""
 
-    def __init__(self, owner: str) -> None:
+    def __init__(
+        self, owner: str, later: Callable[[float, Callable[[], None]], object] | None = None
+    ) -> None:
         self._owner = owner
+        # Calls a function after so many seconds: for a system that has no thread left.
+        self._later = later
         self._lock = threading.Lock()  # guards everything below
         # The threads, and whether something of the program's runs there, which may never return.
         self._threads: dict[threading.Thread, bool] = {}
@@ -43,8 +51,12 @@ class Tasks:
             self._threads[thread] = users_code
             try:
                 thread.start()
-            except RuntimeError:  # the interpreter is shutting down
+            except RuntimeError as error:
                 del self._threads[thread]
+                if self._later is None or sys.is_finalizing():
+                    return
+                logger.error("no thread could be started, trying again: %s", error)
+                self._later(AGAIN, lambda: self.run(task, users_code=users_code))
 
     def threads(self) -> list[threading.Thread]:
         """The threads of the tasks that run."""

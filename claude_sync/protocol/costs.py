@@ -55,6 +55,8 @@ class CostMeter:
         # where it began.
         self._process_total: Optional[float] = 0.0
         self._total_before: Optional[float] = None
+        # Whether the process that runs has told a total: one that has not says nothing of before.
+        self._has_told = False
         # Of processes before; where this one began (None: unknown); what it told last.
         self._models: Tuple[Dict[str, ModelUsage], Optional[Models], Models] = ({}, {}, {})
         # Something was spent that no totals by model have told of yet.
@@ -93,7 +95,9 @@ class CostMeter:
             begun_at = None
         elif baseline == 0.0 and begun_at is None:
             begun_at = {}
-        self._total_before, self._process_total = self._process_total, baseline
+        if self._has_told:
+            self._total_before = self._process_total
+        self._has_told, self._process_total = False, baseline
         self._begin_models(begun_at)
 
     def resumed(self, reply: Mapping[str, Any], own: bool = False) -> None:
@@ -110,6 +114,7 @@ class CostMeter:
         if own and before is not None and baseline is not None and baseline > before + ROUNDING:
             self.total_usd += baseline - before
         self.new_process(baseline, told.get("model_usage"))
+        self._has_told = baseline is not None
 
     def result(self, raw: Mapping[str, Any]) -> Charge:
         """Count a result, whoever's it is; return what it added."""
@@ -145,6 +150,7 @@ class CostMeter:
                 self._process_total += spent
             return spent
         before, self._process_total = self._process_total, reported
+        self._has_told = True
         if before is None:
             return 0.0
         if reported < before - ROUNDING:

@@ -169,3 +169,36 @@ def test_nothing_waits_for_a_hook_that_will_not_be_called(session, settings):
 def test_may_match(matcher, found):
     """A matcher that cannot be read may match."""
     assert requests.may_match(matcher, "Bash") is found
+
+
+def test_of_two_hooks_one_that_refuses_is_enough():
+    """Also if the other one, which does not, answers after it."""
+    cli = ScriptedCli(patience=PATIENCE, version="2.1.300")
+    with Client(transport=cli, on_permission=lambda request: request.allow()) as client:
+        client.on_hook("PermissionRequest", lambda event: hooks.block("no"))
+        client.on_hook("PermissionRequest", lambda event: None)
+        turn = client.submit("hi")
+        cli.accept()
+        user = cli.expect("user")
+        cli.begin_turn(user)
+        for number in range(2):
+            cli.expect_reply(cli.call_hook(f"hook_{number}", "PermissionRequest", ABOUT))
+        permission = cli.ask_permission("Bash", COMMAND)
+        assert cli.expect_reply(permission)["behavior"] == "deny"
+        cli.end_turn(user, "done")
+        turn.result(PATIENCE)
+
+
+def test_what_a_hook_said_counts_for_one_use_of_the_tool(session):
+    """The next time the same is asked, a yes waits for the hook again."""
+    running = session()
+    running.leave.set()
+    running.decision, running.verb = None, "deny"
+    hook = running.call_hook()
+    assert running.answers(1) == [(hook["request_id"], None)]
+    denied = running.ask()
+    assert running.answers(1) == [(denied, "deny")]
+    running.decision, running.verb = hooks.block("not any more"), "allow"
+    request = running.ask()
+    hook = running.call_hook()
+    assert running.answers(2) == [(hook["request_id"], None), (request, "deny")]

@@ -430,3 +430,35 @@ def test_process_events_with_a_negative_timeout(timeout):
     client = Client(cli=DEAF, post="manual")
     with pytest.raises(UsageError, match="timeout"):
         client.process_events(timeout)
+
+
+def test_close_while_a_question_is_prepared(cli, client, monkeypatch):
+    """It comes after close() has failed everything that waits, so it is refused."""
+    session = client._session
+    encode = session._encode
+
+    def late(*arguments):
+        client.close()
+        return encode(*arguments)
+
+    monkeypatch.setattr(session, "_encode", late)
+    with pytest.raises(ClientClosed):
+        client.submit("hi")
+    assert not session.open
+
+
+def test_a_timeout_that_is_over_at_once(cli, client, monkeypatch):
+    """It finds the question queued or sent, and never somewhere between."""
+    session = client._session
+    after, found = session.timers.after, []
+
+    def at_once(delay, callback):
+        if delay == 3600:
+            found.append(bool(session.queue))
+        return after(delay, callback)
+
+    monkeypatch.setattr(session.timers, "after", at_once)
+    turn = client.submit("hi", timeout=3600)
+    assert found == [True]
+    cli.answer("Hello")
+    assert turn.result(PATIENCE) == "Hello"

@@ -8,9 +8,9 @@ import threading
 
 import pytest
 import scripts
-from patience import PATIENCE, process_is_gone
+from patience import PATIENCE, process_is_gone, wait_until
 
-from claude_sync import Client, CliExited
+from claude_sync import Client, CliExited, TurnInterrupted
 from claude_sync.testing import ScriptedCli
 
 
@@ -279,3 +279,30 @@ def test_crash_with_raise_before_it_is_delivered(until):
         go_on.set()
         assert isinstance(turn.exception(PATIENCE), CliExited)
     assert len(made) == 1
+
+
+def test_a_question_that_is_about_to_be_sent_again_can_be_cancelled():
+    """The CLI died before it read it, and the next one is not ready: the turn has an end."""
+    started, lives = threading.Event(), []
+
+    class Dies(ScriptedCli):
+        def write(self, data):
+            if b'"user"' in data:
+                self.hang_up(1)
+                raise BrokenPipeError
+            super().write(data)
+
+    def make():
+        lives.append(ScriptedCli() if lives else Dies(lambda cli: (cli.accept(), cli.pause(PATIENCE))))
+        if len(lives) == 2:
+            started.set()
+        return lives[-1]
+
+    with Client(transport=make) as client:
+        client.start(PATIENCE)
+        turn = client.submit("hi")
+        assert started.wait(PATIENCE)
+        wait_until(lambda: client._session.queue)
+        assert turn.cancel() is False
+        with pytest.raises(TurnInterrupted):
+            turn.result(PATIENCE)

@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from patience import PATIENCE, wait_until
+from patience import PATIENCE, deadlines_pass, wait_until
 from stand_ins import Background, greet
 
 from claude_sync import AskTimeout, Client, TurnInterrupted
@@ -306,3 +306,29 @@ def test_wait_idle_waits_for_background_agents(client, cli):
     waiting = Background(client.wait_idle)
     cli.say(builders.task_notification("t1"))
     waiting.result()
+
+
+def test_a_steered_command_that_becomes_a_turn_by_itself(hurry):
+    """Old CLIs echo none, and its turn may be long: the next question goes out all the same."""
+    hurry(STEER_PATIENCE=0.1)
+    go_on = threading.Event()
+
+    def script(cli):
+        cli.accept()
+        first = cli.expect("user")
+        cli.begin_turn(first)
+        steered = cli.expect("user")
+        cli.end_turn(first, "first")
+        cli.say(cli.init())
+        assert go_on.wait(PATIENCE)
+        cli.end_turn(steered, "")
+        cli.answer("second", prompt="next")
+
+    with Client(transport=ScriptedCli(script, style="old", patience=PATIENCE)) as client:
+        turn = client.submit("hi")
+        wait_until(lambda: client.state == "busy" and turn.asked.sent.state == "running")
+        client.steer("/compact")
+        assert turn.result(PATIENCE) == "first"
+        deadlines_pass(client, 0.3)
+        go_on.set()
+        assert client.ask("next", timeout=PATIENCE) == "second"

@@ -237,6 +237,19 @@ def test_ctrl_c_while_the_cli_is_started(ctrl_c, monkeypatch, owner, name, when)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", ["connection_replaced", "traffic"])
+def test_ctrl_c_while_the_client_is_opened(ctrl_c, name, when):
+    """What has begun is ended or goes on: the next question is answered."""
+    client = Client(cli=StandIn().command)
+    pressed = ctrl_c(Session, name, when)
+    with pytest.raises(KeyboardInterrupt):
+        client.__enter__()
+    assert pressed == [name]
+    assert client.ask("hi", timeout=PROMPTLY) == "echo: hi"
+    client.close()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(
     ("owner", "name"),
     [(Starter, "ensure_begun"), (Starter, "_greet"), (Connection, "post_request")],

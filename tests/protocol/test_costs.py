@@ -475,3 +475,17 @@ def test_a_group_of_nothing_changes_nothing():
     """Most results bring groups of zeros."""
     one = Usage() + {"server_tool_use": {"web_search_requests": 2}}
     assert one + {"server_tool_use": {"web_search_requests": 0}} == one
+
+
+def test_a_process_that_told_nothing_hides_no_total_before_it():
+    """It died before its first word: what is resumed after it was paid once, and counted once."""
+    meter = CostMeter()
+    spent(meter, 5.0)
+    meter.new_process()  # it does not start
+    meter.new_process()
+    meter.resumed({"session": {"total_cost_usd": 5.0}}, own=True)
+    assert spent(meter, 5.5) == 0.5
+    assert meter.total_usd == 5.5
+    meter.new_process()
+    meter.resumed({"session": {"total_cost_usd": 6.0}}, own=True)  # spent beside the turns
+    assert meter.total_usd == 6.0

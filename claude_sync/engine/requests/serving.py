@@ -130,7 +130,7 @@ class Requests:
             request = connection.opened.pop(str(request_id), None)
         if request is not None:
             request.withdraw()
-            self._session.tasks.run(lambda: connection.answers.hook_is_over(request))
+            self._session.tasks.run(lambda: connection.answers.is_withdrawn(request))
 
     def refuse(self, connection: Connection, raw: Mapping[str, Any]) -> None:
         """Answer a request that could not be routed: one without an answer parks the turn."""
@@ -337,6 +337,8 @@ class Answers:
             connection.opened.pop(request.request_id, None)
             if request.allows and self._may_be_hooked(request):
                 data = self._hold(request, data)
+            elif request.subtype == "can_use_tool":
+                self._forget(request.subject)
             if data:
                 connection.post(data)
         connection.outbox.flush()
@@ -352,16 +354,28 @@ class Answers:
         """A hook was answered, or is no longer wanted: let go what waited for it."""
         if not hook.is_permission_hook:
             return
-        refusal, subject = hook.refusal, hook.subject
+        subject = hook.subject
         with self._session.lock:
+            # Of several hooks about the same, one that refuses is enough.
+            refusal = hook.refusal or refusal_among(self._answered, subject)
             if refusal is None and self._is_open(subject):
                 return
             released = self._release(subject, refusal)
-            others = [each for each in self._answered if each[0] != subject]
+            self._forget(subject)
             if not released:
-                others.append((subject, refusal))
-            self._answered = others[-ANSWERED_KEPT:]
+                self._answered = [*self._answered, (subject, refusal)][-ANSWERED_KEPT:]
         self._connection.outbox.flush()
+
+    def is_withdrawn(self, request: Request) -> None:
+        """The CLI no longer waits for the answer to *request*."""
+        if request.subtype == "can_use_tool":
+            with self._session.lock:
+                self._forget(request.subject)
+        self.hook_is_over(request)
+
+    def _forget(self, subject: Any) -> None:
+        """What hooks said about *subject* counts for one use of the tool only; under the lock."""
+        self._answered = [each for each in self._answered if each[0] != subject]
 
     def _stop_turn(self) -> None:
         """Interrupt what runs, after an answer that could not say so itself."""
@@ -454,6 +468,11 @@ def is_decision(returned: object, permission: PermissionRequest, subject: Any) -
             "claude_sync.LATER, or None to let the next handler decide."
         )
     return True
+
+
+def refusal_among(answered: Sequence[tuple[Any, str | None]], subject: Any) -> str | None:
+    """Why a hook has refused *subject*, if one has."""
+    return next((refusal for each, refusal in answered if each == subject), None)
 
 
 def instead_of(request: Request, data: bytes, refusal: str | None) -> bytes:

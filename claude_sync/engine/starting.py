@@ -126,6 +126,7 @@ class Starter:
             self._greet(connection, said)
             connection.greeted_with = form
         connection.outbox.flush()
+        session.requests.warn_if_never_asked()
         return connection
 
     def _greet(self, connection: Connection, said: Mapping[str, Any]) -> None:
@@ -233,8 +234,6 @@ class Starter:
                 self.recorder.close()
                 self.recorder = None
             raise
-        if not self._was_ready:
-            session.requests.warn_if_never_asked()
         on_purpose, self.is_replacing = self.is_replacing, False
         if on_purpose:
             logger.debug("restarted the CLI for another returns=")

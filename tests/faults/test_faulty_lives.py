@@ -293,7 +293,9 @@ def test_a_question_that_is_about_to_be_sent_again_can_be_cancelled():
             super().write(data)
 
     def make():
-        lives.append(ScriptedCli() if lives else Dies(lambda cli: (cli.accept(), cli.pause(PATIENCE))))
+        lives.append(
+            ScriptedCli() if lives else Dies(lambda cli: (cli.accept(), cli.pause(PATIENCE)))
+        )
         if len(lives) == 2:
             started.set()
         return lives[-1]

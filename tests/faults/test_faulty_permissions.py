@@ -822,6 +822,10 @@ def test_a_handler_that_is_never_asked_is_warned_of(caplog, settings, warns):
     """Once, when the CLI starts; not where the CLI may ask, or nobody would be asked."""
     for handler in (lambda request: request.deny(), None):
         caplog.clear()
-        with Client(transport=ScriptedCli(), on_permission=handler, **settings):
+        cli = ScriptedCli(lambda cli: (cli.accept(), cli.pause(PATIENCE)))
+        with Client(transport=cli, **settings) as client:
+            if handler is not None:
+                client.on_permission(handler)
+            client.start(PATIENCE)
             warned = "will not be asked" in caplog.text
         assert warned == (warns and handler is not None)

@@ -7,7 +7,7 @@ import os
 import threading
 
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 
 from claude_sync import Client, Statistics
 from claude_sync.testing import ScriptedCli, StandIn
@@ -66,6 +66,8 @@ def test_what_waits(client):
     first = client.submit('[[tool Write {"file_path": "x"}]]')
     second = client.submit("two")
     assert asked.wait(PATIENCE)
+    # The handler may begin before whoever called it has put the item aside.
+    wait_until(lambda: not client.stats().items_waiting)
     stats = client.stats()
     assert (stats.questions_waiting, stats.requests_open, stats.items_waiting) == (1, 1, 0)
     client.on_text(lambda text: begun.set() or leave.wait(PATIENCE))

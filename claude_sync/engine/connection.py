@@ -239,7 +239,7 @@ class Connection:
                 f"dialect={self.dialect.name!r} has no request {subtype!r} that would be "
                 "answered. Use dialect='cli', which is what real CLIs speak."
             )
-        if self.state == ENDING:  # it may have ended already, as it should
+        if self.was_retired:  # it may have ended already, as it should
             raise BeingReplaced(subtype)
         if self.error is not None:
             raise self.error

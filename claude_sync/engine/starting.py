@@ -167,7 +167,7 @@ class Starter:
                 self._wait_for_end(deadline)
             elif connection.has_ended and self._is_missing(connection):
                 self._note_lost(connection)
-            elif connection.error is not None:
+            elif connection.error is not None and not connection.was_retired:
                 raise copy.copy(connection.error)
             if deadline.is_over():
                 raise CliDidNotStart(f"{method}() waited {timeout:g} s for the CLI to be ready")
@@ -413,9 +413,10 @@ class Starter:
             session.idle_end(error)
         with self.spawning:  # it may have ended while it was being started
             current = session.connection
-        if current is not None and current is not connection:
-            # Somebody was quicker, and the queue is the next one's; so is its end.
-            if current.is_ready:
+        if current is not connection:
+            # Somebody was quicker, and the queue is the next one's, and so is its end; or this
+            # one was given up while it was started.
+            if current is not None and current.is_ready:
                 session.pump()
             return
         if missing:

@@ -56,6 +56,12 @@ def denied(line):
     return decided(DENYING, "Bash", {"command": line}) is not None
 
 
+def starts(careful, python, runner):
+    """Whether that interpreter runs, and finds the file, where the shells are to run."""
+    command = [*careful, python, "-c", "import json, subprocess, sys; open(sys.argv[1])", runner]
+    return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
 class Shells:
     """Real shells in a folder where only stand-ins are found, unprivileged where that can be."""
 
@@ -67,14 +73,17 @@ class Shells:
     )
 
     def __init__(self, folder):
-        runner = [sys.executable, str(Path(__file__).with_name("shell_runner.py"))]
-        careful = ["unshare", "-m", "sh", "-c", self.CAREFUL, "sh", str(folder)]
+        runner = str(Path(__file__).with_name("shell_runner.py"))
         careful = ["unshare", "-m", "sh", "-c", self.CAREFUL, "sh", str(folder)]
         is_root = sys.platform == "linux" and os.geteuid() == 0 and shutil.which("setpriv")
-        if not is_root or subprocess.run([*careful, "true"], check=False).returncode:
-            careful = []
+        # Without rights, an interpreter below root's own folder may not find its libraries.
+        pythons = [sys.executable, shutil.which("python3", path="/usr/bin:/usr/local/bin")]
+        usable = [
+            python for python in pythons if python and is_root and starts(careful, python, runner)
+        ]
+        command = [*careful, usable[0], runner] if usable else [sys.executable, runner, str(folder)]
         self.process = subprocess.Popen(
-            [*careful, *runner] if careful else [*runner, str(folder)],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -363,7 +363,7 @@ touch src/__init__.py
 cp config.example.yml config.yml
 cp -r src/ backup/
 mv old.py new.py
-ln -s ../shared shared
+ln -s ../common common
 chmod +x scripts/run.sh
 ./scripts/build.sh --release
 bash scripts/deploy.sh --dry-run

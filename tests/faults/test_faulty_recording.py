@@ -23,8 +23,9 @@ command = StandIn(getattr(recording_scripts, sys.argv[2])).command
 client = claude_sync.Client(cli=command, record=sys.argv[1])
 client.on_text(lambda text: print("heard", text, flush=True))
 client.on_permission(lambda request: True)
-turn = client.submit("talk")
+client.start()
 print("pid", client.pid, flush=True)
+turn = client.submit("talk")
 sys.stdin.readline()
 os._exit(3)
 """
@@ -61,7 +62,7 @@ def test_a_program_that_ends_in_mid_session(program, tmp_path, gone, how):
     assert [each["dir"] for each in records[:3]] == ["head", "argv", "in"]
     assert any(each["dir"] == "out" for each in records)
     assert last == b"" or last.startswith(b'{"dir":"out"')
-    gone(int(printed.split("pid ")[1].split()[0]))
+    gone(int(printed.split()[1]))
 
 
 def test_two_clients_on_one_file(stand_in, tmp_path):

@@ -441,6 +441,28 @@ def test_events_are_everything_in_order(client, cli):
     assert kinds.count("Text") == 2
 
 
+@pytest.mark.parametrize("what", ["raw events", "pieces"])
+def test_events_that_nobody_takes_stay_few(client, cli, what):
+    """A program that is slow to iterate gets every character, in fewer and longer events."""
+    words = [f"{number} " for number in range(20_000)]
+    with client.stream("hi") as turn:
+        user = cli.expect("user")
+        cli.begin_turn(user)
+        cli.say(*builders.stream_of(words, complete=True))
+        cli.end_turn(user, "done")
+        turn.result(PATIENCE)
+        events = list(turn.events())
+    assert len(events) < 1_500
+    if what == "pieces":
+        pieces = [event for event in events if isinstance(event, claude_sync.Text)]
+        texts, last = pieces, pieces[-1].snapshot
+    else:
+        raw = [event.event for event in events if isinstance(event, claude_sync.StreamEvent)]
+        texts = [event["delta"]["text"] for event in raw if "text" in event.get("delta", {})]
+        last = "".join(texts)
+    assert "".join(texts) == last == "".join(words)
+
+
 def test_iterating_raises_what_went_wrong(client, cli):
     """After the last piece the error of the turn is raised."""
     heard = []

@@ -8,7 +8,6 @@ one thread at a time.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +15,7 @@ from ..messages.answer import Answer
 from ..messages.stream_text import Piece, Text, Thinking
 from ..protocol.exchange import QUESTION, Sent
 from ..protocol.outcomes import INTERRUPTED_TEXT, command_output
+from .inbox import Buffered
 from .marks import Marks
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Asked:
         self.raise_on_error = raise_on_error
         self.timers: list[Timer] = []
         # For programs that iterate; with text_only, other events need not be kept.
-        self.buffer: deque[Any] | None = deque() if buffered else None
+        self.buffer = Buffered() if buffered else None
         self.text_only = False
         self.marks = Marks(turn.prompt)
         self.collected = Collected()
@@ -235,7 +235,7 @@ class Asked:
     def buffer_event(self, event: Any) -> None:
         """Keep an event for a program that iterates."""
         if self.buffer is not None and not (self.text_only and not isinstance(event, Text)):
-            self.buffer.append(event)
+            self.buffer.put(event)
             if self.turn is not None:
                 self.turn.look_again()
 

@@ -1,5 +1,5 @@
 """
-The queue between the reader and the dispatcher: ordered, bounded, merging.
+The queue between the reader and the dispatcher, and that to a program that iterates.
 
 ::
 
@@ -13,6 +13,8 @@ nowhere else:
   merged into one. Nothing is lost, order is kept, and memory holds the text
   itself instead of thousands of messages. Not while somebody wants the raw
   events.
+* A program that iterates over a turn may be slower still, or may not look at all: where many
+  events wait for it, neighbouring deltas of one block become one, raw events included.
 * Past a high-water mark the reader pauses and so, by the full pipe, does the
   CLI. Never while a request of ours waits for its reply, which is behind the
   messages in the pipe.
@@ -23,14 +25,17 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..messages.stream_text import Piece
 from ..protocol.streaming import DELTA_FIELDS
 from ..support.waiting import take_from
 
 __all__ = [
+    "Buffered",
     "EndOfStream",
     "InOrder",
     "Inbox",
@@ -49,6 +54,10 @@ if TYPE_CHECKING:
 MERGE_FROM = 8
 # Bytes of JSON that may wait; as Python objects they take about five times that.
 HIGH_WATER = 16 * 1024 * 1024
+# So many events may wait for a program that iterates before they are joined, up to so many
+# characters each: without an end, every delta would copy all those before it.
+MANY_EVENTS = 1000
+LONGEST_EVENT = 4096
 
 Item = Any
 
@@ -243,6 +252,54 @@ class Inbox:
             self._batches[-1] = (waiting, waiting_size + added)
             self._size += added
         return kept, kept_size
+
+
+class Buffered:
+    """
+    The events of one turn, for the thread that iterates over it.
+
+    The thread that dispatches adds them, one at a time; the methods of a deque are atomic.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[Any] = deque()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, event: Any) -> None:
+        """Add an event, or let it join one that waits."""
+        if len(self._waiting) < MANY_EVENTS or not self._join(event):
+            self._waiting.append(event)
+
+    def take(self) -> Any:
+        """Take the oldest event out."""
+        return self._waiting.popleft()
+
+    def _join(self, event: Any) -> bool:
+        # Of a delta there is the raw event, and then its piece.
+        with suppress(IndexError):  # what it could join was taken out just now
+            for place in (-1, -2):
+                joined = joined_events(self._waiting[place], event)
+                if joined is not None:
+                    self._waiting[place] = joined
+                    return True
+        return False
+
+
+def joined_events(first: Any, then: Any) -> Any:
+    """Two deltas of one block as one; None if they are none, or too long."""
+    if type(first) is not type(then):
+        return None
+    if isinstance(then, Piece):
+        fits = first._block is then._block and len(first) < LONGEST_EVENT
+        return then._block.joined(first, then) if fits else None
+    one, other = delta_of(getattr(first, "raw", None)), delta_of(getattr(then, "raw", None))
+    if one is None or other is None or one[:3] != other[:3] or len(one[3]) >= LONGEST_EVENT:
+        return None
+    raw = first.raw
+    delta = {**raw["event"]["delta"], DELTA_FIELDS[one[2]]: one[3] + other[3]}
+    return type(first).read({**raw, "event": {**raw["event"], "delta": delta}})
 
 
 def delta_of(item: Item) -> tuple[str | None, Any, str, str] | None:

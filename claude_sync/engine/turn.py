@@ -174,11 +174,11 @@ class Turn(Timed, Displayed, Future[Answer[T]], Generic[T]):
             )
         while True:
             while buffer:
-                yield buffer.popleft()
+                yield buffer.take()
             if self.done():
                 # The last event is buffered before the turn is done: look once more.
                 while buffer:
-                    yield buffer.popleft()
+                    yield buffer.take()
                 break
             self._session.delivery.wait_for_turn(
                 self, None, "iterating over a turn", until=buffer.__len__

@@ -36,6 +36,13 @@ class Block:
         piece._end = len(pieces)
         return piece
 
+    def joined(self, first: Piece, then: Piece) -> Piece:
+        """Two neighbouring pieces as one."""
+        piece = str.__new__(self.piece_class, first + then)
+        piece._block = self
+        piece._end = then._end
+        return piece
+
     def text(self) -> str:
         """Everything so far."""
         return "".join(self.pieces)

@@ -89,7 +89,7 @@ class Assembler:
                 return self._block_start(raw, event)
             if kind == "message_start":
                 parent = text_or_none(raw.get("parent_tool_use_id"))
-                self._message_start(parent, event["message"].get("id"))
+                self._message_start(parent, text_or_none(event["message"].get("id")))
             elif kind == "content_block_stop":
                 self._close(key_of(raw.get("parent_tool_use_id"), event.get("index")))
         except (KeyError, TypeError, AttributeError):

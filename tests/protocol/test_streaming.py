@@ -291,7 +291,7 @@ def test_an_index_of_any_shape_loses_no_text(index):
 @pytest.mark.parametrize("message_id", [{"id": "m"}, ["m"], 5])
 def test_a_message_id_of_any_shape_loses_no_text(message_id):
     """It counts as none."""
-    heard = feed(Assembler(), start(message_id), block(), delta("a"), delta("b"), stop())
+    heard = feed(Assembler(), start(message_id), delta("a"), delta("b"), stop())
     assert heard == ["a", "b"]
 
 

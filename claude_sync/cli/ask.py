@@ -47,7 +47,7 @@ examples:
   claude-sync ask "Compare" - "with the picture" --attach plot.png < notes.txt
   claude-sync ask --json "What is 2+2?"
   claude-sync ask --returns schema.json "Who wrote this?" --attach letter.pdf
-  claude-sync ask --allow "Bash(git *)" --deny "Bash(git push *)" "What changed this week?"
+  claude-sync ask --allow "Bash(git diff *)" --deny "Read(.env)" "What changed this week?"
   claude-sync ask --offline "Hello"
   claude-sync ask --model haiku -- "$question"
 

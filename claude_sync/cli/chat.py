@@ -48,7 +48,7 @@ what can be typed:
 examples:
   claude-sync chat --model sonnet
   claude-sync chat --continue
-  claude-sync chat --allow "Bash(git *)" --deny "Bash(git push *)"
+  claude-sync chat --allow "Bash(git diff *)" --deny "Read(.env)"
   claude-sync chat --offline
 
 The prompt shows what the conversation has cost. What was typed is kept in

@@ -255,7 +255,7 @@ def add_permission_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         action="append",
         default=[],
-        help='what Claude may do unasked: Read, "Bash(git *)", "Edit(src/**)"; may be repeated',
+        help='what Claude may do unasked: Read, "Bash(ls *)", "Edit(src/**)"; may be repeated',
     )
     parser.add_argument(
         "--deny", metavar="RULE", action="append", default=[], help="what it may not; comes first"

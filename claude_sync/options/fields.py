@@ -368,7 +368,7 @@ def tool_name(name: str, value: Any) -> Any:
 
 
 def rule(name: str, value: Any) -> Any:
-    """A permission rule: ``Read``, ``Bash(git *)``, ``mcp__server``. The CLI ignores others."""
+    """A permission rule: ``Read``, ``Bash(ls *)``, ``mcp__server``. The CLI ignores others."""
     word(name, value)
     # The CLI cuts at commas and spaces outside parentheses, so that "Bash (git *)" is all of Bash;
     # and it takes the first closing parenthesis for the last one.
@@ -376,7 +376,7 @@ def rule(name: str, value: Any) -> Any:
         tool, opened, rest = each.partition("(")
         if bool(opened) != rest.endswith(")") or not re.fullmatch(r"[^\s)]+", tool):
             form = (
-                "a rule such as 'Bash(git *)', its parentheses closed and no space before them "
+                "a rule such as 'Bash(ls *)', its parentheses closed and no space before them "
                 "(settings={'permissions': {'deny': [...]}} takes one with parentheses inside)"
             )
             raise refuse(name, value, form, nearest(tool, KNOWN_TOOLS))
@@ -551,7 +551,7 @@ def transport(name: str, value: Any) -> Any:
     return value
 
 
-rules = list_of(rule, "['Read', 'Bash(git *)']")
+rules = list_of(rule, "['Read', 'Bash(ls *)']")
 
 # The checks of options that need no other than that of their type.
 CHECKS: dict[str, Check] = {

@@ -105,7 +105,7 @@ class Options:
     * ``permission_mode``: the CLI's mode; 2.1.29 has neither ``"auto"`` nor ``"manual"``.
     * ``plan_mode_instructions``: replaces what the CLI says to Claude in its plan mode
       (CLI 2.1.325).
-    * ``allowed_tools``: rules for what needs no permission, ``["Read", "Bash(git *)"]``.
+    * ``allowed_tools``: rules for what needs no permission, ``["Read", "Bash(git diff *)"]``.
     * ``disallowed_tools``: rules for what is denied.
     * ``builtin_tools``: which of the CLI's own tools exist; ``[]``: none.
     * ``tools``: Python functions of this program that Claude can call.

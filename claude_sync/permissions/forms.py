@@ -317,9 +317,9 @@ def title_of(request: PermissionRequest, creates: bool) -> str:
 
 def details_of(request: PermissionRequest) -> Iterator[str]:
     """What else the CLI tells about it."""
-    about = text_of(request.raw_input.get("description")) if request.tool == "Bash" else ""
-    # The preview of a command has its description already.
-    if request.description and request.description != about:
+    # The preview has it already: what a command is for, and which file is changed.
+    known = request.raw_input.get("description" if request.tool == "Bash" else "file_path")
+    if request.description and not text_of(known).endswith(request.description):
         yield f"Claude says: {shown(request.description)}"
     if request.reason:
         yield shown(request.reason)

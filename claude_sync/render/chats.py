@@ -38,6 +38,7 @@ from ..messages.blocks import (
     ToolResult,
     ToolUse,
 )
+from ..messages.fields import mappings_of, text_of
 from ..messages.stream_text import Text, Thinking
 from ..protocol.outcomes import INTERRUPTED_TEXT, command_output
 from ..sessions.listing import COMMAND, NOT_TYPED
@@ -440,6 +441,9 @@ def summary_of(name: str, given: Mapping[str, Any], folder: str = "") -> tuple[s
     """The name of a tool as people know it, and what a call of it is about, in a line."""
     if name.startswith("mcp__"):
         name = name.rpartition("__")[2] or name
+    if name == "AskUserQuestion":
+        asked = [text_of(each.get("question")) for each in mappings_of(given.get("questions"))]
+        return "Question", one_line(" ".join(asked))
     told = [given[key] for key in TELLING if isinstance(given.get(key), str)]
     about = told[0] if told else ", ".join(f"{key}={brief(given[key])}" for key in given)
     if folder and about.startswith(folder + os.sep):

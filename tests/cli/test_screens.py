@@ -144,6 +144,8 @@ def test_what_a_tool_is_about_is_one_harmless_line():
     assert tool_line("mcp__shop__buy", {"what": "plums"}) == "buy what=plums"
     assert tool_line("Bash", {"command": "a\x1b[2J\nb"}) == "Bash a\\x1b[2J b"
     assert tool_line("Odd", "no object") == "Odd"
+    asked = {"questions": [{"question": "Which colour?", "options": [{"label": "Red"}]}]}
+    assert tool_line("AskUserQuestion", asked) == "Question Which colour?"
 
 
 def test_what_the_cli_says_about_a_failure_is_no_answer(terminal):

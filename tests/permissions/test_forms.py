@@ -134,6 +134,12 @@ def test_a_description_of_another_tool_is_a_detail(asked):
     )
 
 
+def test_the_name_of_a_changed_file_is_no_detail(asked):
+    """CLIs describe a change by the name of the file, which the diff has already."""
+    given = {"file_path": "/a/notes.txt", "content": "x"}
+    assert PermissionForm(asked("Write", given, description="notes.txt")).details == ()
+
+
 def test_a_change_of_a_file_is_shown_as_a_diff(asked, tmp_path):
     """The preview of the real request."""
     tmp_path.joinpath("a.txt").write_text("--- one\n")

@@ -365,6 +365,7 @@ def test_it_goes_to_the_trash_and_comes_back(config, saved):
     trashed = delete_session(saved.session_id, saved.cwd)
     assert trashed.parent == config / TRASH
     assert trashed.name.endswith(saved.session_id)
+    assert os.name != "posix" or trashed.stat().st_mode & 0o777 == 0o700
     gone = files_in(trashed)
     assert len(gone) == 4
     left = {name: data for name, data in before.items() if name not in gone}

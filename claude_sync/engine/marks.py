@@ -16,8 +16,9 @@ out when somebody asks for a timeline: see ``claude_sync/render/timeline.py``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import monotonic
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any
 
 __all__ = ["DONE", "ENDED", "SAID", "SENT", "TURNS_KEPT", "USED", "Marks", "Wait"]
 
@@ -48,22 +49,12 @@ class Wait:
 
     """
 
-    __slots__ = ("end", "kind", "name", "start", "tool_use_id")
-
-    def __init__(self, kind: str, name: str, tool_use_id: Optional[str]) -> None:
+    def __init__(self, kind: str, name: str, tool_use_id: str | None) -> None:
         self.kind = kind
         self.name = name
         self.tool_use_id = tool_use_id
         self.start = monotonic()
-        self.end: Optional[float] = None
-
-    def __reduce__(self) -> Tuple[Any, ...]:
-        return rebuilt, (Wait, fields_of(self))
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Wait and fields_of(self) == fields_of(other)
-
-    __hash__ = None  # type: ignore[assignment]
+        self.end: float | None = None
 
     def over(self) -> None:
         """It was answered, or nobody wants the answer any more."""
@@ -89,25 +80,15 @@ class Marks:
 
     """
 
-    __slots__ = ("cost_usd", "cut", "events", "first", "left_out", "made", "prompt", "waits")
-
     def __init__(self, prompt: Any = "") -> None:
         self.prompt = prompt[:LONGEST_PROMPT] if isinstance(prompt, str) else ""
         self.made = monotonic()
-        self.first: Optional[float] = None
-        self.cut: Optional[float] = None
-        self.events: List[Tuple[Any, ...]] = []
-        self.waits: List[Wait] = []
+        self.first: float | None = None
+        self.cut: float | None = None
+        self.events: list[tuple[Any, ...]] = []
+        self.waits: list[Wait] = []
         self.left_out = 0
         self.cost_usd = 0.0
-
-    def __reduce__(self) -> Tuple[Any, ...]:
-        return rebuilt, (Marks, fields_of(self))
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Marks and fields_of(self) == fields_of(other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def sent(self) -> bool:
         """The question goes out now; whether that is for the first time."""
@@ -132,7 +113,7 @@ class Marks:
         self.waits = []
         self.first = None
 
-    def first_piece(self, items: List[Any]) -> None:
+    def first_piece(self, items: list[Any]) -> None:
         """Look whether a stream has begun among what the reader just read."""
         for item in items:
             if type(item) is dict and item.get("parent_tool_use_id") is None:
@@ -157,14 +138,14 @@ class Marks:
                 if isinstance(block, dict):
                     self._block(block, at, parent)
 
-    def _said(self, at: float, parent: Optional[str]) -> None:
+    def _said(self, at: float, parent: str | None) -> None:
         events = self.events
         if events and events[-1][1] == SAID and events[-1][2] == parent:
             events[-1] = (at, SAID, parent)  # of its many blocks, the last one counts
         else:
             self._add((at, SAID, parent))
 
-    def _block(self, block: Mapping[str, Any], at: float, parent: Optional[str]) -> None:
+    def _block(self, block: Mapping[str, Any], at: float, parent: str | None) -> None:
         kind = block.get("type")
         if kind == "tool_use":
             use_id, name = block.get("id"), block.get("name")
@@ -175,13 +156,13 @@ class Marks:
             if isinstance(use_id, str):
                 self._add((at, DONE, parent, use_id, bool(block.get("is_error"))))
 
-    def _add(self, event: Tuple[Any, ...]) -> None:
+    def _add(self, event: tuple[Any, ...]) -> None:
         if len(self.events) < MOST_MARKS:
             self.events.append(event)
         else:
             self.left_out += 1
 
-    def asked(self, subtype: str, body: Mapping[str, Any]) -> Optional[Wait]:
+    def asked(self, subtype: str, body: Mapping[str, Any]) -> Wait | None:
         """A request of the CLI came; what is to be told of its end, if it counts."""
         if subtype == "can_use_tool":
             name = text_of(body.get("tool_name"))
@@ -199,19 +180,6 @@ class Marks:
         wait = Wait(kind, name, use_id if isinstance(use_id, str) else None)
         self.waits.append(wait)
         return wait
-
-
-def fields_of(thing: Any) -> Dict[str, Any]:
-    """What one of the above holds."""
-    return {name: getattr(thing, name) for name in thing.__slots__}
-
-
-def rebuilt(kind: Any, fields: Mapping[str, Any]) -> Any:
-    """One of the above again; pickling by older protocols knows no slots."""
-    copy = kind.__new__(kind)
-    for name, value in fields.items():
-        setattr(copy, name, value)
-    return copy
 
 
 def text_of(name: Any) -> str:

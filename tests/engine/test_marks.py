@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-
 import pytest
 
 from claude_sync.engine import marks as stamps
-from claude_sync.engine.marks import DONE, ENDED, SAID, SENT, USED, Marks, Wait
+from claude_sync.engine.marks import DONE, ENDED, SAID, SENT, USED, Marks
 from claude_sync.testing import builders
 
 
@@ -151,25 +148,3 @@ def test_only_the_beginning_of_a_prompt_is_kept():
     """A prompt may be a book, or blocks."""
     assert len(Marks("x" * 10_000).prompt) == stamps.LONGEST_PROMPT
     assert Marks([{"type": "text"}]).prompt == ""
-
-
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_marks_survive_pickling(protocol):
-    """By every protocol, as an answer does; and copies are equal."""
-    marks = Marks("hi")
-    marks.sent()
-    marks.asked("can_use_tool", {"tool_name": "Bash"}).over()
-    marks.with_cost(0.5, is_complete=False)
-    again = pickle.loads(pickle.dumps(marks, protocol))
-    assert again == marks == copy.deepcopy(marks)
-    assert again.cut is not None
-    again.waits[0].end = 0.0
-    assert again != marks
-    assert marks != Wait("hook", "Stop", None)
-    assert Wait("hook", "Stop", None) != marks
-
-
-def test_marks_are_small():
-    """A client keeps a hundred of them: none has a dict of its own."""
-    assert not hasattr(Marks(), "__dict__")
-    assert not hasattr(Wait("hook", "Stop", None), "__dict__")

@@ -7,16 +7,12 @@ import contextlib
 import threading
 
 import pytest
+from dialects import dialect_callback, dialect_user_message
 from patience import PATIENCE
 
 import claude_sync
 from claude_sync import Client, UsageError
-from claude_sync.testing import (
-    ScriptedCli,
-    StandIn,
-    dialect_callback,
-    dialect_user_message,
-)
+from claude_sync.testing import ScriptedCli, StandIn
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"

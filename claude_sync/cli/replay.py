@@ -12,6 +12,7 @@ import sys
 import threading
 from typing import Any, List, Mapping, Optional, Set
 
+from ..engine.recording.recordings import lives_of
 from ..errors import UsageError
 from ..messages.parsing import parse
 from .common import OK
@@ -65,8 +66,6 @@ def speed(word: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what *arguments* say; the exit code."""
-    from ..testing.recording import lives_of
-
     if not os.path.exists(arguments.file):
         raise UsageError(
             f"there is no file {arguments.file!r}. Check its name; claude-sync record makes one."

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..engine.marks import ENDED, SENT, Marks
+from ..engine.recording.recordings import lives_of
 from ..errors import UsageError
 from ..messages.parsing import parse
 from ..messages.usage import Usage
@@ -38,12 +39,9 @@ def chat_of(source: Any, cwd: Any = None, config_dir: Any = None) -> Chat:
     from ..client import Client
     from ..messages.answer import Answer
     from ..sessions.listing import SessionInfo
-    from ..testing.recording import Recording
 
     if isinstance(source, Client):
         chat = of_client(source, config_dir)
-    elif isinstance(source, Recording):
-        chat = of_recording(source.path)
     elif isinstance(source, SessionInfo):
         chat = of_session(source, cwd, config_dir)
     elif isinstance(source, Answer):
@@ -200,10 +198,8 @@ def is_recording(path: Any) -> bool:
 
 def of_recording(path: Any) -> Chat:
     """What ``Client(record=...)`` has written."""
-    from ..testing.recording import lives_of
-
     reading = RecordingReader()
-    for life in lives_of(os.fspath(path)):
+    for life in lives_of(path):
         reading.meter.new_process()
         for line in life.lines:
             if line.message is not None:

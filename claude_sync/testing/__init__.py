@@ -7,7 +7,7 @@ For the tests of programs that use this library: everything but the service.
 * :class:`LoopbackModel`: a Messages API on 127.0.0.1, for the real CLI.
 * :class:`Recording`: what ``Client(record=...)`` has written, played back.
 
-Tests get them as fixtures, too: ``scripted_cli``, ``loopback_model``, ``recording``, and
+Tests get them as fixtures, too: ``fake_cli``, ``loopback_model``, ``recording``, and
 ``claude``, which is a client of whichever of these a test asks for; see :mod:`.plugin`.
 
 The names are loaded when they are asked for: a program that is tested with one of
@@ -17,7 +17,6 @@ them does not pay for the others.
 from __future__ import annotations
 
 import importlib
-import os
 from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
@@ -47,10 +46,6 @@ HOMES = {
     "StandIn": ".stand_in",
     "Tape": ".fixtures",
 }
-
-# ``dialect_callback`` and ``dialect_user_message``, two strict backends, are part of a checkout.
-CHECKOUT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-__path__.append(os.path.join(CHECKOUT, "tests", "dialects"))
 
 
 if not TYPE_CHECKING:  # a checker would believe that there is every name

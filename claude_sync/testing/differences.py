@@ -12,19 +12,13 @@ and nowhere else:
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import json
 import re
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-__all__ = [
-    "Difference",
-    "ReplayDifference",
-    "is_compared",
-    "kind_of",
-    "reply_id",
-    "same_form",
-    "shown",
-]
+__all__ = ["Difference", "ReplayDifference", "is_compared", "kind_of", "reply_id", "same_form"]
 
 Wire = Dict[str, Any]
 
@@ -42,11 +36,12 @@ class ReplayDifference(AssertionError):
     """The program does something else than when the session was recorded."""
 
 
+@dataclasses.dataclass
 class Difference:
     """
     What the program said then, and what it says now.
 
-    Args:
+    Attributes:
         where: The file and the line.
         then: The recorded message; None: it said nothing more.
         now: The message of this program; None: it says nothing.
@@ -55,32 +50,21 @@ class Difference:
 
     """
 
-    def __init__(
-        self,
-        where: str,
-        then: Optional[Wire],
-        now: Optional[Wire],
-        why: str = "",
-        notes: Iterable[str] = (),
-    ) -> None:
-        self._where = where
-        self._then = then
-        self._now = now
-        self._why = why
-        self._notes = list(notes)
+    where: str
+    then: Optional[Wire]
+    now: Optional[Wire]
+    why: str = ""
+    notes: Sequence[str] = ()
 
     @property
     def headline(self) -> str:
         """What is the matter, in one line."""
-        reason = f" ({self._why})" if self._why else ""
-        return f"{self._where}: the program does not do what was recorded{reason}"
+        reason = f" ({self.why})" if self.why else ""
+        return f"{self.where}: the program does not do what was recorded{reason}"
 
     def diff(self, context: int = 3) -> List[str]:
         """The lines of the diff: - what was said then, + what is said now."""
-        import difflib
-
-        then = ["(nothing)"] if self._then is None else shown(self._then)
-        now = ["(nothing)"] if self._now is None else shown(self._now)
+        then, now = shown(self.then), shown(self.now)
         lines = list(difflib.unified_diff(then, now, lineterm="", n=context))
         return ["- asked then, + asked now:", *(line for line in lines[2:] if line[:2] != "@@")]
 
@@ -93,7 +77,7 @@ class Difference:
 
     def __str__(self) -> str:
         advice = "Record it again if that is meant."
-        return "\n".join([self.headline, *self.diff(), *self._notes, advice])
+        return "\n".join([self.headline, *self.diff(), *self.notes, advice])
 
 
 def kind_of(message: Wire) -> Tuple[str, str]:
@@ -149,20 +133,8 @@ def same_form(value: Any, ids: Dict[str, str], depth: int = 0) -> Any:
     return value
 
 
-def shown(value: Any, indent: str = "") -> List[str]:
-    """A message as lines for people: one for each value, texts as they are."""
-    lines: List[str] = []
-    parts: Iterable[Tuple[str, Any]]
-    if isinstance(value, dict):
-        parts = [(f"{name}:", part) for name, part in value.items()]
-    else:
-        parts = [("-", part) for part in value]
-    for name, part in parts:
-        if isinstance(part, (dict, list)) and part:
-            lines += [f"{indent}{name}", *shown(part, indent + "  ")]
-        elif isinstance(part, str) and "\n" in part:
-            lines += [f"{indent}{name}", *(f"{indent}  {line}" for line in part.splitlines())]
-        else:
-            told = part if isinstance(part, str) and part else json.dumps(part)
-            lines.append(f"{indent}{name} {told}")
-    return lines
+def shown(message: Optional[Wire]) -> List[str]:
+    """A message as lines for people, the lines of its texts among them."""
+    if message is None:
+        return ["(nothing)"]
+    return json.dumps(message, indent=1, ensure_ascii=False).replace("\\n", "\n    ").splitlines()

@@ -22,8 +22,7 @@ import re
 import time
 
 from . import builders
-from .cli_side import encoded
-from .cli_style import last_text_of, text_of, words_of
+from .cli_side import encoded, last_text_of, text_of, words_of
 
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
@@ -33,16 +32,31 @@ if TYPE_CHECKING:
     from .offline import Echo
 
     Wire = Dict[str, Any]
+    Schema = Dict[str, Any]
     Directive = Tuple[str, Any]
 
-__all__ = ["EchoTurn", "Interrupted", "described", "directives_of"]
+__all__ = ["EchoTurn", "Interrupted", "described", "directives_of", "example_of"]
 
 DIRECTIVE = re.compile(
     r"\[\[(?:(sleep|pace|background|deltas|size) (\d+(?:\.\d+)?)\]\]|(empty)\]\]|tool (\S+) )"
 )
-INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
+COMMANDS = {"cost": "Total cost: ${cost:.4f}", "compact": "Compacted ", "clear": ""}
 # Pieces that are built once and written together: a few reads of the client.
 PIECES_AT_ONCE = 250
+# Made-up data. Tried one after the other where a pattern is given.
+TEXTS = ("echo", "1", "1.50", "2026-03-01", "ECHO", "echo@example.org")
+
+# Optional parts that hold themselves would never end.
+DEEPEST = 8
+# What the description of a text says of it: "Format: date."
+FORMAT = re.compile(r"\bFormat: ([\w-]+)")
+SAMPLES = {
+    "date": "2026-03-01",
+    "date-time": "2026-03-01T14:30:00Z",
+    "decimal": "1.50",
+    "time": "14:30:00",
+    "uuid": "7d444840-9dc0-41d1-b245-5ffdce74fad2",
+}
 
 
 class Interrupted(Exception):
@@ -54,7 +68,7 @@ class Interrupted(Exception):
 class ToolInterrupted(Interrupted):
     """The client has ended the turn while a tool waited for permission."""
 
-    note = INTERRUPTED_TOOL
+    note = "[Request interrupted by user for tool use]"
 
 
 class EchoTurn:
@@ -67,51 +81,67 @@ class EchoTurn:
         self._denials: List[Wire] = []
         self._tools_used = 0
 
+    @property
+    def _session(self) -> Wire:
+        return {"session_id": self._cli.session_id}
+
     def play(self, user: Wire) -> None:
         """Answer *user*."""
+        cli = self._cli
         prompt = text_of(user)
-        is_new = self._cli.style == "new"
-        is_verbatim = is_new and user.get("client_composed") is True
-        last = "" if is_verbatim else last_text_of(user)
+        is_new = cli.style == "new"
+        last = "" if is_new and user.get("client_composed") is True else last_text_of(user)
         command = last[1:].split(" ")[0] if last.startswith("/") else ""
         try:
             if user.get("shouldQuery") is False and is_new:
-                self._cli.end_turn(user, "", **self._money())
+                cli.end_turn(user, "", **self._money())
             elif command in COMMANDS:
                 self._run_command(user, command)
-            elif "[[" in prompt or self._cli.settings.get("pace"):
+            elif "[[" in prompt or cli.settings.get("pace"):
                 self._obey(user, directives_of(prompt))
             else:
                 # Quick: most turns of a benchmark are this one write.
                 announced = self._echo.was_announced(user)
-                text = "echo: " + described(user)
-                fields = {**self._money(paid=True), **self._data()}
-                self._cli.answer(text, to=user, announced=announced, **fields)
+                cli.answer("echo: " + described(user), to=user, announced=announced, **self._paid())
         except Interrupted as interruption:
             fields = {"note": interruption.note, **self._money()}
-            self._cli.say(*self._cli.interruption(self._echo.turn, self._said, **fields))
+            cli.say(*cli.interruption(self._echo.turn, self._said, **fields))
 
     def report_back(self, task: str) -> None:
         """A turn that nobody asked for: a background agent tells how it ended."""
-        cli, common = self._cli, {"session_id": self._cli.session_id}
+        cli, common = self._cli, self._session
         text = f"echo: the background task {task} has ended"
         origin = {"kind": "task-notification", "producer": "session-task", "runId": task}
+        alive = [other for _, other in self._echo.background]
         result = builders.result(text, origin=origin, **common, **self._money(paid=True))
-        states = []
-        if cli.session_states:
-            states = [builders.session_state("running", **common)]
         cli.say(
             builders.task_updated(task, **common),
             builders.task_notification(task, **common),
-            builders.background_tasks_changed(
-                [other for _, other in self._echo.background], **common
-            ),
-            *states,
+            builders.background_tasks_changed(alive, **common),
+            *self._state("running"),
             cli.init(),
             *cli.spoken(text),
             result,
-            *self._idle(),
+            *([] if alive else self._state("idle")),
         )
+
+    def _state(self, state: str) -> List[Wire]:
+        """The state of the session, if the client wants to know."""
+        if not self._cli.session_states:
+            return []
+        return [builders.session_state(state, **self._session)]
+
+    def _money(self, paid: bool = False) -> Wire:
+        """What the session claims to have cost so far, this turn included if it is *paid*."""
+        if paid:
+            self._echo.cost += self._cli.settings.get("cost", 0.0)
+        return {"total_cost_usd": self._echo.cost}
+
+    def _paid(self) -> Wire:
+        """The same, and what a model would have filled in, if the client wants data."""
+        if self._cli.form is None:
+            return self._money(paid=True)
+        return {**self._money(paid=True), "structured_output": example_of(self._cli.form)}
 
     # The answer.
 
@@ -120,8 +150,7 @@ class EchoTurn:
         cli, told = self._cli, dict(directives)
         if "empty" in told:
             uuids = [user.get("uuid")] if cli.style == "new" else []
-            fields = {"session_id": cli.session_id, **self._money()}
-            cli.say(builders.result("", uuids, **fields))
+            cli.say(builders.result("", uuids, **self._session, **self._money()))
             return
         cli.begin_turn(user, self._echo.was_announced(user))
         texts = []
@@ -129,42 +158,36 @@ class EchoTurn:
             if name == "sleep":
                 self._echo.wait(value)
             elif name == "tool":
-                texts.append(self._use_tool(*value))
-                texts += self._take_in_waiting()
+                texts += [self._use_tool(*value), *self._take_in_waiting()]
             elif name == "background" and cli.style == "new":
                 self._start_background(value)
         if "deltas" in told:
             text = self._stream_quickly(int(told["deltas"]))
         elif "size" in told:
             text = "x" * int(told["size"])
-            cli.say(builders.assistant(text, cli.next_message_id(), session_id=cli.session_id))
+            cli.say(builders.assistant(text, cli.next_message_id(), **self._session))
         else:
             text = "\n".join(texts) or "echo: " + described(user)
             self._speak(text, told.get("pace") or cli.settings.get("pace") or 0)
-        self._end(text)
-
-    def _end(self, text: str, **fields: Any) -> None:
-        paid = {**self._money(paid=True), **self._data()}
-        fields = {"permission_denials": self._denials, **paid, **fields}
-        messages = self._cli.ending(self._echo.turn, text, **fields)
+        fields = {"permission_denials": self._denials, **self._paid()}
+        messages = cli.ending(self._echo.turn, text, **fields)
         if self._echo.background:
             # It is not idle as long as an agent works.
             messages = [each for each in messages if each.get("state") != "idle"]
-        self._cli.say(*messages)
+        cli.say(*messages)
 
     def _speak(self, text: str, pace: float) -> None:
         """Say *text*; with a *pace*, piece by piece."""
-        cli = self._cli
+        cli, words = self._cli, words_of(text)
         if not pace or not cli.partial:
-            if pace:
-                self._echo.wait(pace)
+            self._echo.wait(pace)
             cli.speak(text)
             return
-        start, *middle, complete, stop, delta, end = cli.spoken(text, words_of(text))
-        cli.say(start, middle[0])
-        for message in middle[1:]:
+        start, block, *deltas, complete, stop, delta, end = cli.spoken(text, words)
+        cli.say(start, block)
+        for word, message in zip(words, deltas):
             self._echo.wait(pace)
-            self._said += message["event"]["delta"]["text"]
+            self._said += word
             cli.say(message)
         self._echo.hear_while_busy()
         cli.say(complete, stop, delta, end)
@@ -173,26 +196,22 @@ class EchoTurn:
     def _stream_quickly(self, count: int) -> str:
         """Say *count* pieces of text of five characters; what was said."""
         cli = self._cli
-        identity = cli.next_message_id()
         pieces = [f"{number:04d} " for number in range(min(count, PIECES_AT_ONCE))]
         text = ("".join(pieces) * (count // PIECES_AT_ONCE + 1))[: 5 * count]
-        common: Wire = {"message_id": identity, "session_id": cli.session_id}
         start, block, *deltas, complete, stop, delta, end = builders.stream_of(
-            pieces, complete=True, **common
+            pieces, cli.next_message_id(), complete=True, **self._session
         )
         complete["message"]["content"][0]["text"] = text
-        if cli.partial:
-            cli.say(start, block)
-            lines = [encoded([message]) for message in deltas]
-            portion = b"".join(lines)
-            for _ in range(count // PIECES_AT_ONCE):
-                cli.print_raw(portion)
-                self._said = text[: len(self._said) + 5 * PIECES_AT_ONCE]
-                self._echo.hear_while_busy()
-            cli.print_raw(b"".join(lines[: count % PIECES_AT_ONCE]))
-            cli.say(complete, stop, delta, end)
-        else:
+        if not cli.partial:
             cli.say(complete)
+            return text
+        cli.say(start, block)
+        lines = [encoded([message]) for message in deltas]
+        for number in range(0, count, PIECES_AT_ONCE):
+            cli.print_raw(b"".join(lines[: count - number]))
+            self._said = text[: 5 * (number + PIECES_AT_ONCE)]
+            self._echo.hear_while_busy()
+        cli.say(complete, stop, delta, end)
         self._said = ""
         return text
 
@@ -203,9 +222,8 @@ class EchoTurn:
         cli = self._cli
         self._tools_used += 1
         identity = f"toolu_{cli.next_message_id()[-12:]}{self._tools_used:02d}"
-        common: Wire = {"session_id": cli.session_id}
         block = builders.tool_use(name, input, identity)
-        cli.say(builders.assistant(block, cli.message_id, model=cli.model, **common))
+        cli.say(builders.assistant(block, cli.message_id, model=cli.model, **self._session))
         try:
             decision = self._decision(name, input, identity)
             denied = decision.get("behavior") != "allow"
@@ -217,12 +235,16 @@ class EchoTurn:
                 output, denied = self._outcome(name, decision.get("updatedInput") or input)
         except Interrupted:
             output = "The user doesn't want to proceed with this tool use."
-            cli.say(builders.user(builders.tool_result(identity, output, True), **common))
+            self._say_result(identity, output, True)
             raise ToolInterrupted from None
-        cli.say(builders.user(builders.tool_result(identity, output, denied), **common))
+        self._say_result(identity, output, denied)
         if denied and decision.get("interrupt"):
             raise ToolInterrupted
         return f"{name}: {output}"
+
+    def _say_result(self, identity: str, output: str, is_error: bool) -> None:
+        result = builders.tool_result(identity, output, is_error)
+        self._cli.say(builders.user(result, **self._session))
 
     def _decision(self, name: str, input: Wire, identity: str) -> Wire:
         """What the client says about using a tool."""
@@ -230,20 +252,16 @@ class EchoTurn:
         refusal = echo.refusal_of_hooks(name, input, identity)
         if refusal is not None:
             return {"behavior": "deny", "message": refusal}
-        if cli.mode == "bypassPermissions" or name in (cli.option("--allowedTools") or "").split(
-            ","
-        ):
+        allowed = (cli.option("--allowedTools") or "").split(",")
+        if cli.mode == "bypassPermissions" or name in allowed:
             return {"behavior": "allow", "updatedInput": input}
-        common: Wire = {"session_id": cli.session_id}
-        if cli.session_states:
-            cli.say(builders.session_state("requires_action", **common))
+        cli.say(*self._state("requires_action"))
         echo.asking = cli.ask_permission(name, input, tool_use_id=identity)
         try:
             reply = echo.reply_to(echo.asking)
         finally:
             echo.asking = None
-        if cli.session_states:
-            cli.say(builders.session_state("running", **common))
+        cli.say(*self._state("running"))
         if reply is None:
             return {"behavior": "deny", "message": "Tool permission stream closed"}
         decision = reply.get("response")
@@ -271,10 +289,9 @@ class EchoTurn:
         texts = []
         while echo.waiting:
             user = echo.waiting.popleft()
-            started = []
             if cli.style == "new" and user.get("uuid"):
-                started = [builders.lifecycle(user["uuid"], "started", session_id=cli.session_id)]
-            cli.say(*started, *cli.repetition(user))
+                cli.say(builders.lifecycle(user["uuid"], "started", **self._session))
+            cli.say(*cli.repetition(user))
             echo.turn.append(user)
             texts.append("echo: " + described(user))
         return texts
@@ -283,81 +300,52 @@ class EchoTurn:
 
     def _start_background(self, seconds: float) -> None:
         """Tell of an agent that works in the background, and remember to report back."""
-        echo, common = self._echo, {"session_id": self._cli.session_id}
+        echo = self._echo
         task = f"task{builders.new_uuid()[-8:]}"
         echo.background.append((time.monotonic() + seconds, task))
         echo.background.sort()
         alive = [each for _, each in echo.background]
         self._cli.say(
-            builders.background_tasks_changed(alive, **common),
-            builders.task_started(task, **common),
+            builders.background_tasks_changed(alive, **self._session),
+            builders.task_started(task, **self._session),
         )
 
     def _run_command(self, user: Wire, command: str) -> None:
         """Do what a slash command does; the result of a new CLI has its output."""
-        cli, common = self._cli, {"session_id": self._cli.session_id}
+        cli = self._cli
         output = COMMANDS[command].format(cost=self._echo.cost)
-        messages = [*cli.beginning(user, self._echo.was_announced(user))]
+        cli.say(*cli.beginning(user, self._echo.was_announced(user)))
         if command == "compact":
             metadata = {"compact_metadata": {"trigger": "manual", "pre_tokens": 19}}
-            messages.append(builders.system("compact_boundary", **metadata, **common))
+            cli.say(builders.system("compact_boundary", **metadata, **self._session))
         if cli.style == "old" or command == "compact":
             text = f"<local-command-stdout>{output}</local-command-stdout>"
-            messages.append(builders.user(text, isReplay=True, **common))
+            cli.say(builders.user(text, isReplay=True, **self._session))
             output = ""
-        messages += cli.repetition(user)
-        fields: Wire = {"num_turns": 0, **self._money()}
-        if cli.style == "new":
-            fields["local_command"] = command
+        cli.say(*cli.repetition(user))
         if command == "clear":
-            cli.session_id = fields["session_id"] = builders.new_uuid()
-        cli.say(*messages, *cli.ending([user], output, **fields))
-
-    def _money(self, paid: bool = False) -> Wire:
-        """What the session claims to have cost so far, this turn included if it is *paid*."""
-        if paid:
-            self._echo.cost += self._cli.settings.get("cost", 0.0)
-        return {"total_cost_usd": self._echo.cost}
-
-    def _data(self) -> Wire:
-        """What a model would have filled in, if the client wants data."""
-        if self._cli.form is None:
-            return {}
-        from .example_data import example_of
-
-        return {"structured_output": example_of(self._cli.form)}
-
-    def _idle(self) -> List[Wire]:
-        """The word that nothing runs, if that is so and the client wants to know."""
-        if not self._cli.session_states or self._echo.background:
-            return []
-        return [builders.session_state("idle", session_id=self._cli.session_id)]
-
-
-COMMANDS = {"cost": "Total cost: ${cost:.4f}", "compact": "Compacted ", "clear": ""}
+            cli.session_id = builders.new_uuid()
+        about = {"local_command": command} if cli.style == "new" else {}
+        cli.end_turn(user, output, num_turns=0, **about, **self._money())
 
 
 def directives_of(prompt: str) -> List[Directive]:
     """The directives in *prompt*, in their order; what is not well formed is only text."""
     found: List[Directive] = []
     place = 0
-    while True:
-        match = DIRECTIVE.search(prompt, place)
-        if match is None:
-            return found
+    while (match := DIRECTIVE.search(prompt, place)) is not None:
         place = match.end()
         name, number, empty, tool = match.groups()
-        if name:
-            found.append((name, float(number)))
-        elif empty:
-            found.append((empty, None))
-        else:
-            try:
-                input, place = json.JSONDecoder().raw_decode(prompt, place)
-            except ValueError:
-                continue
-            if isinstance(input, dict) and prompt.startswith("]]", place):
-                found.append(("tool", (tool, input)))
+        if tool is None:
+            found.append((name or empty, float(number or 0)))
+            continue
+        try:
+            input, place = json.JSONDecoder().raw_decode(prompt, place)
+        except ValueError:
+            continue
+        if isinstance(input, dict) and prompt.startswith("]]", place):
+            found.append(("tool", (tool, input)))
+    return found
 
 
 def described(user: Mapping[str, Any]) -> str:
@@ -377,10 +365,85 @@ def described_block(block: Mapping[str, Any]) -> str:
     if not isinstance(source, dict):
         return f"[{block.get('type')}]"
     data = str(source.get("data", ""))
-    kind = source.get("media_type") or source.get("type")
+    size = f"{len(data)} characters"
     if source.get("type") == "base64":
         size = f"{len(data) * 3 // 4 - data[-2:].count('=')} bytes"
-    else:
-        size = f"{len(data)} characters"
-    title = block.get("title")
-    return f"[{title}: {kind}, {size}]" if title else f"[{block.get('type')}: {kind}, {size}]"
+    kind = source.get("media_type") or source.get("type")
+    return f"[{block.get('title') or block.get('type')}: {kind}, {size}]"
+
+
+# What the offline CLI gives where a model would fill in a form.
+
+
+def example_of(schema: Schema) -> Any:
+    """A small value that has the form of a JSON Schema, as far as that can be guessed."""
+    return example(schema, schema, 0)
+
+
+def example(schema: Any, root: Schema, depth: int) -> Any:
+    """The same for a part of *root*."""
+    if not isinstance(schema, dict) or depth > DEEPEST:
+        return None
+    if "$ref" in schema:
+        return example(referred(schema["$ref"], root), root, depth + 1)
+    for fixed in ("const", "default"):
+        if fixed in schema:
+            return schema[fixed]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    for choice in ("anyOf", "oneOf", "allOf"):
+        if schema.get(choice):
+            return example(schema[choice][0], root, depth + 1)
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = kind[0] if kind else None
+    if kind == "object" or "properties" in schema:
+        return an_object(schema, root, depth)
+    if kind == "array":
+        count = max(1, schema.get("minItems", 1))
+        return [example(schema.get("items", {}), root, depth + 1) for _ in range(count)]
+    return a_scalar(schema, kind)
+
+
+def an_object(schema: Schema, root: Schema, depth: int) -> Schema:
+    """An object with what it must have; near the top, with all it can have."""
+    required = schema.get("required", ())
+    return {
+        name: example(part, root, depth + 1)
+        for name, part in schema.get("properties", {}).items()
+        if name in required or depth == 0
+    }
+
+
+def a_scalar(schema: Schema, kind: object) -> Any:
+    """A text, a number, a truth value, or nothing."""
+    if kind == "integer":
+        return max(1, int(schema.get("minimum", 1)))
+    if kind == "number":
+        return max(1.5, schema.get("minimum", 1.5))
+    if kind == "boolean":
+        return True
+    if kind == "null":
+        return None
+    described = FORMAT.search(str(schema.get("description", "")))
+    sample = SAMPLES.get(described.group(1)) if described else None
+    for text in (*filter(None, [sample]), *TEXTS):
+        if matches(schema.get("pattern"), text):
+            return text.ljust(int(schema.get("minLength", 0)), ".")
+    return TEXTS[0]
+
+
+def matches(pattern: object, text: str) -> bool:
+    """Whether *text* will do; a pattern that Python does not understand is not looked at."""
+    try:
+        return not isinstance(pattern, str) or re.search(pattern, text) is not None
+    except re.error:
+        return True
+
+
+def referred(reference: object, root: Schema) -> Any:
+    """What ``#/$defs/Name`` stands for."""
+    place: Any = root
+    for name in str(reference).split("/")[1:]:
+        place = place.get(name) if isinstance(place, dict) else None
+    return place

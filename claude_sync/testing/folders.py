@@ -8,9 +8,6 @@ Folders that are others in every run: what stands for them in a recording.
 A test works in a folder of its own, whose name is new each time. In its recording that folder
 is ``<tmp_path>``, so that what a program said then and says now can be compared, and what the
 CLI said then is about the folder of now.
-
-Decision taken here and nowhere else: a name that goes over several pieces of a stream is put
-into the piece in which it begins.
 """
 
 from __future__ import annotations
@@ -18,14 +15,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Tuple
 
 __all__ = ["Folders"]
 
-Wire = Dict[str, Any]
-
-# The pieces of a stream, and where their words are.
-PIECES = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 # Its text is JSON, or a piece of it.
 JSON_FIELD = "partial_json"
 
@@ -52,98 +45,48 @@ class Folders:
                 self._names[form] = name
         # Long ones first: one may be inside another. Not /tmp/x1 for /tmp/x.
         forms = sorted(self._names, key=len, reverse=True)
-        pattern = "|".join(re.escape(form) for form in forms)
-        self._pattern = re.compile(rf"(?:{pattern})(?!\w)") if forms else None
+        self._pattern = re.compile(rf"(?:{'|'.join(map(re.escape, forms))})(?!\w)")
 
     def hidden(self, value: Any) -> Any:
         """A JSON value, in which names stand for the folders."""
-        if self._pattern is None:
+        if not self._names:
             return value
-        if isinstance(value, str):
-            return self._pattern.sub(lambda found: self._names[found[0]], value)
-        if isinstance(value, dict):
-            return {self.hidden(key): self.hidden(part) for key, part in value.items()}
-        if isinstance(value, list):
-            return [self.hidden(part) for part in value]
-        return value
+        return mapped(value, lambda text, _: self._pattern.sub(lambda m: self._names[m[0]], text))
 
-    def shown(self, value: Any, is_json: bool = False) -> Any:
+    def shown(self, value: Any) -> Any:
         """The value again, with the folders of this run."""
-        if isinstance(value, str):
-            for name, folder in self._shown.items():
-                if name in value:
-                    value = value.replace(name, escaped(folder) if is_json else folder)
-            return value
-        if isinstance(value, dict):
-            return {
-                self.shown(key): self.shown(part, key == JSON_FIELD) for key, part in value.items()
-            }
-        if isinstance(value, list):
-            return [self.shown(part) for part in value]
-        return value
+        return mapped(value, self._show)
+
+    def _show(self, text: str, field: str) -> str:
+        for name, folder in self._shown.items():
+            text = text.replace(name, escaped(folder) if field == JSON_FIELD else folder)
+        return text
 
     def hide_in(self, path: str) -> None:
         """Write a recording anew, in which names stand for the folders."""
-        if self._pattern is None:
+        if not self._names:
             return
         with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
             lines = file.read().split("\n")
-        records = [parsed(line) for line in lines]
-        self._join_pieces([each for each in records if each is not None])
-        written = [
-            line if record is None else json.dumps(self.hidden(record), separators=(",", ":"))
-            for line, record in zip(lines, records)
-        ]
         with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-            file.write("\n".join(written))
+            file.write("\n".join(self._hidden_line(line) for line in lines))
 
-    def _join_pieces(self, records: List[Wire]) -> None:
-        """See to it that no folder goes over several pieces of a stream."""
-        begun: Dict[Tuple[Any, ...], List[Tuple[Wire, str]]] = {}
-        for record in records:
-            place, piece = piece_of(record)
-            if piece is not None:
-                begun.setdefault(place, []).append(piece)
-            elif place in begun:  # another block, or its end
-                self._move_cuts(begun.pop(place))
-        for pieces in begun.values():
-            self._move_cuts(pieces)
+    def _hidden_line(self, line: str) -> str:
+        try:
+            return json.dumps(self.hidden(json.loads(line)), separators=(",", ":"))
+        except ValueError:
+            return line
 
-    def _move_cuts(self, pieces: List[Tuple[Wire, str]]) -> None:
-        assert self._pattern is not None
-        text = "".join(delta[field] for delta, field in pieces)
-        spans = [found.span() for found in self._pattern.finditer(text)]
-        begin = place = 0
-        for delta, field in pieces:
-            place += len(delta[field])
-            end = max([place, *(stop for start, stop in spans if start < place < stop)])
-            delta[field] = text[begin:end]
-            begin = max(begin, end)
+
+def mapped(value: Any, change: Callable[[str, str], str], field: str = "") -> Any:
+    """A JSON value with every text changed; *change* also gets the name of its field."""
+    if isinstance(value, str):
+        return change(value, field)
+    if isinstance(value, dict):
+        return {change(key, ""): mapped(part, change, key) for key, part in value.items()}
+    return [mapped(part, change) for part in value] if isinstance(value, list) else value
 
 
 def escaped(folder: str) -> str:
     """A folder as it is inside the quotes of JSON."""
     return json.dumps(folder, ensure_ascii=False)[1:-1]
-
-
-def parsed(line: str) -> Optional[Wire]:
-    """The record in a line; None if it is none."""
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) else None
-
-
-def piece_of(record: Wire) -> Tuple[Tuple[Any, ...], Optional[Tuple[Wire, str]]]:
-    """Which block a record is about, and, if it is a piece of it, the piece and its field."""
-    message = record.get("msg")
-    event = message.get("event") if isinstance(message, dict) else None
-    if not isinstance(message, dict) or not isinstance(event, dict):
-        return (), None
-    place = (record.get("run"), message.get("parent_tool_use_id"), event.get("index"))
-    delta = event.get("delta")
-    field = PIECES.get(str(delta.get("type"))) if isinstance(delta, dict) else None
-    if isinstance(delta, dict) and field is not None and isinstance(delta.get(field), str):
-        return place, (delta, field)
-    return place, None

@@ -34,28 +34,26 @@ import logging
 import os
 import socket
 import threading
-import time
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Dict, List, Mapping, Optional, Set, Tuple, Type, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
 from ..errors import UsageError
-from .model_http import LoopbackServer, Response, json_response
+from ..support.waiting import Deadline
+from .model_http import LoopbackServer, Response
 from .model_requests import Request, ToolResult, parse_request
-from .model_rules import Matcher, Place, Rule, check_matcher, is_match
+from .model_rules import Matcher, Place, Rule, as_reply, check_matcher, is_match
 from .model_wire import (
-    Answer,
     Block,
     Content,
     Failure,
     Frame,
     Reply,
     Script,
-    check_content,
     cut,
     error_body,
     failure,
     garbled,
+    is_tool_use,
     prepare,
     stream,
     text,
@@ -85,8 +83,12 @@ logger = logging.getLogger("claude_sync")
 
 USAGE = {"input_tokens": 10, "output_tokens": 5}
 NUMBERS = itertools.count(1)
-# Waits are sliced: on some platforms Ctrl-C does not end a wait for a lock.
-WAIT_SLICE = 0.5
+# An answer that does no harm, to requests that no user asked for.
+SIDE_ANSWERS = {
+    "notification": "noted",
+    "compact": "<summary>A summary made by the loopback model.</summary>",
+    "title": json.dumps({"isNewTopic": False, "title": "A title"}),
+}
 
 
 class LoopbackModel:
@@ -109,7 +111,7 @@ class LoopbackModel:
         self._server: Optional[LoopbackServer] = None
         self._closed = False
         self._rules: List[Rule] = []
-        self._default: Script = _echo
+        self._default: Script = echo
         self._requests: List[Request] = []
         self._asked: Set[Tuple[int, Tuple[str, ...]]] = set()
         self._places: Dict[str, Place] = {}
@@ -137,12 +139,7 @@ class LoopbackModel:
     def __enter__(self) -> LoopbackModel:
         return self.start()
 
-    def __exit__(
-        self,
-        exc_type: Optional[Type[BaseException]],
-        exc: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -174,28 +171,25 @@ class LoopbackModel:
         environment. *retries* is how often the CLI repeats a request that failed; by
         itself it does so for minutes.
         """
-        base: Dict[str, str] = {}
-        if inherit:
-            base = {
-                name: value
-                for name, value in os.environ.items()
-                if not name.upper().startswith(("CLAUDE", "ANTHROPIC"))
-            }
-        if retries is not None:
-            base["CLAUDE_CODE_MAX_RETRIES"] = str(retries)
-        folder = str(Path(home).absolute())
+        folder = Path(home).absolute()
+        inherited = {
+            name: value
+            for name, value in (os.environ.items() if inherit else ())
+            if not name.upper().startswith(("CLAUDE", "ANTHROPIC"))
+        }
         return {
-            **base,
+            **inherited,
+            **({} if retries is None else {"CLAUDE_CODE_MAX_RETRIES": str(retries)}),
             "ANTHROPIC_API_KEY": "sk-ant-loopback",
             "ANTHROPIC_BASE_URL": self.url,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "CLAUDE_CONFIG_DIR": str(Path(folder, ".claude")),
+            "CLAUDE_CONFIG_DIR": str(folder / ".claude"),
             "DISABLE_AUTOUPDATER": "1",
             "DISABLE_ERROR_REPORTING": "1",
             "DISABLE_TELEMETRY": "1",
-            "HOME": folder,
+            "HOME": str(folder),
             "NO_PROXY": "127.0.0.1",
-            "USERPROFILE": folder,
+            "USERPROFILE": str(folder),
             "no_proxy": "127.0.0.1",
         }
 
@@ -216,8 +210,8 @@ class LoopbackModel:
 
     def default(self, content: Script) -> None:
         """Say *content* where no rule matches, instead of an echo of the user's text."""
-        if not (callable(content) or isinstance(content, (Reply, Failure))):
-            check_content(content)
+        if not callable(content):
+            content = as_reply(content, {})
         with self._changed:
             self._default = content
 
@@ -235,11 +229,7 @@ class LoopbackModel:
         return [request for request in self.requests if request.kind == "conversation"]
 
     def wait_for_request(
-        self,
-        matcher: Matcher,
-        timeout: float = 30.0,
-        *,
-        after: Optional[Request] = None,
+        self, matcher: Matcher, timeout: float = 30.0, *, after: Optional[Request] = None
     ) -> Request:
         """
         Return the first request that matches, waiting for it if it has not come yet.
@@ -249,72 +239,68 @@ class LoopbackModel:
         :exc:`TimeoutError`, which tells what was requested instead.
         """
         check_matcher(matcher)
-        deadline = time.monotonic() + timeout
+        deadline = Deadline(timeout)
         index = after.index + 1 if after is not None else 0
         while True:
-            with self._changed:
-                arrived = self._requests[index:]
-                if not arrived:
-                    if self._closed:
-                        raise UsageError(
-                            f"the LoopbackModel was closed while {matcher!r} was waited for."
-                        )
-                    remaining = deadline - time.monotonic()
-                    if remaining <= 0:
-                        break
-                    self._changed.wait(min(remaining, WAIT_SLICE))
-                    continue
-            # Outside the lock: the matcher may be the user's function.
-            for request in arrived:
+            arrived = self._arrived(index, deadline)
+            if not arrived:
+                break
+            for request in arrived:  # outside the lock: the matcher may be the user's function
                 index = request.index + 1
-                if not callable(matcher) and request.kind != "conversation":
-                    continue
-                if is_match(matcher, request):
+                is_meant = callable(matcher) or request.kind == "conversation"
+                if is_meant and is_match(matcher, request):
                     return request
+        if self._closed:
+            raise UsageError(f"the LoopbackModel was closed while {matcher!r} was waited for.")
         heard = [f"  {r.index}: {r.kind} {r.text[:80]!r}" for r in self.requests]
         raise TimeoutError(
             f"no request matched {matcher!r} within {timeout:g} s. Requested so far:\n"
             + ("\n".join(heard) or "  nothing at all; does the CLI use environment()?")
         )
 
+    def _arrived(self, index: int, deadline: Deadline) -> List[Request]:
+        """The requests from *index* on; none if none came in time, or it was closed."""
+        with self._changed:
+            while len(self._requests) <= index and not self._closed and not deadline.is_over():
+                self._changed.wait(deadline.slice())
+            return self._requests[index:]
+
     # One request. Thread: that of its connection.
 
     def _answer(self, method: str, path: str, headers: Mapping[str, str], data: bytes) -> Response:
+        problem = ""
         try:
-            body = json.loads(data) if data else {}
-            problem = None if isinstance(body, dict) else "the body is no JSON object"
+            body = json.loads(data or b"{}")
         except ValueError as exc:
-            problem = f"the body is no JSON: {exc}"
-        if problem is not None:
-            body = {}
+            body, problem = {}, f"the body is no JSON: {exc}"
+        if not isinstance(body, dict):
+            body, problem = {}, "the body is no JSON object"
         request = self._record(method, path, headers, body)
-        if problem is not None:
-            return _failed(request, Failure(400, problem))
+        if problem:
+            return failed(request, Failure(400, problem))
         if method == "HEAD":
             return Response(200, [], length=0)
         if request.kind == "http":
-            return _failed(request, Failure(404, f"not found: {path.split('?')[0]}"))
+            return failed(request, Failure(404, f"not found: {path.split('?')[0]}"))
         if request.kind == "count_tokens":
             # Four bytes a token is what people estimate with.
-            return json_response(200, {"input_tokens": max(1, len(data) // 4)})
+            counted = json.dumps({"input_tokens": max(1, len(data) // 4)}).encode()
+            return Response(200, [counted], length=len(counted))
         try:
             return self._say(request)
         except Exception as exc:
             logger.exception("the loopback model could not answer %r", request)
-            return _failed(request, Failure(400, f"a rule of the test failed: {exc!r}"))
+            return failed(request, Failure(400, f"a rule of the test failed: {exc!r}"))
 
     def _record(
         self, method: str, path: str, headers: Mapping[str, str], body: Dict[str, Any]
     ) -> Request:
+        def was_asked(position: int, texts: Tuple[str, ...]) -> bool:
+            return (position, texts) in self._asked
+
         with self._changed:
-            request = parse_request(
-                len(self._requests),
-                method,
-                path,
-                headers,
-                body,
-                lambda position, texts: (position, texts) in self._asked,
-            )
+            index = len(self._requests)
+            request = parse_request(index, method, path, headers, body, was_asked)
             self._requests.append(request)
             self._asked.add((len(request.messages), request.texts))
             self._changed.notify_all()
@@ -323,39 +309,29 @@ class LoopbackModel:
     def _say(self, request: Request) -> Response:
         place = self._find(request)
         script = place.script()
-        answer: Answer = _after_tools(request) if script is None else _ask(script, request)
-        if isinstance(answer, Failure):
-            self._advance(request, place)
-            return _failed(request, answer)
-        reply = answer if isinstance(answer, Reply) else Reply(answer)
-        if reply.ending != "complete":
-            self._advance(request, place)
-        blocks = prepare(reply.content)
+        answer = after_tools(request) if script is None else script
+        reply = as_reply(answer(request) if callable(answer) else answer, {})
         following = Place(place.rounds, place.index + 1)
+        if isinstance(reply, Failure):
+            self._repeat(request, place, following)
+            return failed(request, reply)
+        if reply.ending != "complete":
+            self._repeat(request, place, following)
+        blocks = prepare(reply.content)
         with self._changed:
-            for block in blocks:
-                if block.wire.get("type") == "tool_use":
-                    self._places[str(block.wire["id"])] = following
+            for block in filter(is_tool_use, blocks):
+                self._places[str(block.wire["id"])] = following
         usage = {**self._usage, **(reply.usage or {})}
-        waits: List[Frame] = [reply.delay] if reply.delay else []
-        if reply.gate is not None:
-            waits.append(reply.gate)
-        headers = dict(reply.headers or {})
         frames = stream(request, reply, blocks, usage)
+        headers = reply.headers or {}
         if request.stream:
-            return Response(
-                200,
-                frames,
-                headers,
-                "text/event-stream; charset=utf-8",
-                waits=waits,
-                broken=reply.ending == "cut",
-            )
-        waits.extend(frame for frame in frames if not isinstance(frame, bytes))
-        data = json.dumps(whole(request, reply, blocks, usage)).encode()
+            is_cut = reply.ending == "cut"
+            return Response(200, [*waits_of(reply), *frames], headers, broken=is_cut)
+        data = whole(request, reply, blocks, usage)
         sent = data if reply.ending == "complete" else data[: len(data) // 2]
         length = len(data) if reply.ending == "cut" else len(sent)
-        return Response(200, [sent], headers, length=length, waits=waits)
+        waits = [*waits_of(reply), *(each for each in frames if not isinstance(each, bytes))]
+        return Response(200, [*waits, sent], headers, length)
 
     def _find(self, request: Request) -> Place:
         """Where in which script this request stands."""
@@ -367,26 +343,23 @@ class LoopbackModel:
         if request.is_continuation and going_on is not None:
             return going_on
         for rule in rules:
-            if rule.matches(request):
-                rounds = rule.take()
-                if rounds is not None:
-                    return Place(rounds)
+            rounds = rule.take() if rule.matches(request) else None
+            if rounds is not None:
+                return Place(rounds)
         if request.kind != "conversation":
-            return Place([_side_answer])
+            return Place([SIDE_ANSWERS.get(request.kind, "ok")])
         # A message sent while a tool ran joins the turn, if no rule is about it.
         if going_on is not None and not request.after_interrupt:
             return going_on
         return Place([default])
 
-    def _advance(self, request: Request, place: Place) -> None:
+    def _repeat(self, request: Request, place: Place, following: Place) -> None:
         """After an error in a later round, the repeated request gets the next round."""
-        if place.index == 0 or place.index + 1 >= len(place.rounds):
-            return
-        following = Place(place.rounds, place.index + 1)
-        with self._changed:
-            for result in request.tool_results:
-                if self._places.get(result.tool_use_id) is place:
-                    self._places[result.tool_use_id] = following
+        if place.index and following.index < len(place.rounds):
+            with self._changed:
+                for result in request.tool_results:
+                    if self._places.get(result.tool_use_id) is place:
+                        self._places[result.tool_use_id] = following
 
 
 def refused_url() -> str:
@@ -396,35 +369,28 @@ def refused_url() -> str:
         return f"http://127.0.0.1:{probe.getsockname()[1]}"
 
 
-def _ask(script: Script, request: Request) -> Answer:
-    return script(request) if callable(script) else script
+def echo(request: Request) -> Content:
+    """What is said where no rule says anything."""
+    return after_tools(request) if request.is_continuation else f"echo: {request.text}"
 
 
-def _echo(request: Request) -> Content:
-    if request.is_continuation:
-        return _after_tools(request)
-    return f"echo: {request.text}"
-
-
-def _after_tools(request: Request) -> Content:
+def after_tools(request: Request) -> str:
     """What is said when tools have run and no script tells what comes."""
     return "result: " + "\n".join(result.text for result in request.tool_results)
 
 
-def _side_answer(request: Request) -> Content:
-    """An answer that does no harm, to a request that no user asked for."""
-    if request.kind == "notification":
-        return "noted"
-    if request.kind == "compact":
-        return "<summary>A summary made by the loopback model.</summary>"
-    if request.kind == "title":
-        return json.dumps({"isNewTopic": False, "title": "A title"})
-    return "ok"
+def waits_of(answer: Union[Reply, Failure]) -> Iterator[Frame]:
+    """What is waited for before anything is sent."""
+    if isinstance(answer, Reply) and answer.delay:
+        yield answer.delay
+    if answer.gate is not None:
+        yield answer.gate
 
 
-def _failed(request: Request, failed: Failure) -> Response:
-    waits: List[Frame] = [] if failed.gate is None else [failed.gate]
-    headers = dict(failed.headers or {})
-    if failed.retry_after is not None:
-        headers["retry-after"] = f"{failed.retry_after:g}"
-    return json_response(failed.status, error_body(request, failed), headers=headers, waits=waits)
+def failed(request: Request, failure: Failure) -> Response:
+    """An HTTP error."""
+    headers = dict(failure.headers or {})
+    if failure.retry_after is not None:
+        headers["retry-after"] = f"{failure.retry_after:g}"
+    data = error_body(request, failure)
+    return Response(failure.status, [*waits_of(failure), data], headers, len(data))

@@ -18,21 +18,21 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import logging
+import select
 import socket
 import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Mapping, Optional
 
 from .model_wire import Frame
 
 logger = logging.getLogger("claude_sync")
 
-# How late a hang-up may be noticed while a gate is waited for.
-GATE_SLICE = 0.02
+# How late a hang-up may be noticed while something is waited for.
+SLICE = 0.02
 # How long closing may take because nobody knocks any more.
 LISTEN_SLICE = 0.05
 # Only code of the user (a matcher, a reply function) can keep a thread this long.
@@ -46,15 +46,13 @@ class HungUp(Exception):
 @dataclasses.dataclass(frozen=True)
 class Response:
     """
-    What is sent back.
+    What is sent back, when the waits before its first bytes are over.
 
     Attributes:
         status: The HTTP status.
         frames: The body, with waits in it.
         headers: HTTP headers to add.
-        content_type: That of the body.
-        length: Of the whole body; None: it is streamed.
-        waits: What to wait for before anything is sent.
+        length: Of the whole body, which is JSON; None: server-sent events.
         broken: The connection drops after the last frame, before the body's end.
 
     """
@@ -62,16 +60,8 @@ class Response:
     status: int
     frames: Iterable[Frame]
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    content_type: str = "application/json"
     length: Optional[int] = None
-    waits: Iterable[Frame] = ()
     broken: bool = False
-
-
-def json_response(status: int, body: Mapping[str, Any], **more: Any) -> Response:
-    """A whole JSON body."""
-    data = json.dumps(body).encode()
-    return Response(status, [data], length=len(data), **more)
 
 
 AnswerFunction = Callable[[str, str, Mapping[str, str], bytes], Response]
@@ -133,49 +123,35 @@ class LoopbackServer(ThreadingHTTPServer):
         self._listener.join()
         self.server_close()
         with self._lock:
-            threads = list(self._connections)
+            threads = set(self._connections) - {threading.current_thread()}  # a rule may close it
             for connection in self._connections.values():
                 hang_up(connection)
         deadline = time.monotonic() + JOIN_PATIENCE
         for thread in threads:
-            if thread is threading.current_thread():
-                continue  # a rule that closes its model
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():
                 logger.warning("%s: a matcher or a reply function of yours still runs", self._name)
 
-    # What a connection's thread may wait for.
-
     def wait(self, connection: socket.socket, frame: Frame) -> None:
         """Wait for seconds or an event; HungUp when the client or the server ends first."""
-        if isinstance(frame, threading.Event):
-            while not frame.wait(GATE_SLICE):
-                self._watch(connection, 0.0)
-        elif isinstance(frame, (int, float)):
-            self._watch(connection, frame)
-
-    def _watch(self, connection: socket.socket, seconds: float) -> None:
-        """Let time pass with an eye on the connection, which stop() shuts down."""
-        deadline = time.monotonic() + seconds
-        if self.stopped.is_set():
-            raise HungUp
-        try:
-            connection.settimeout(seconds)
-            if connection.recv(1, socket.MSG_PEEK) == b"":
+        event = frame if isinstance(frame, threading.Event) else threading.Event()
+        seconds = frame if isinstance(frame, (int, float)) else float("inf")
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and not event.wait(min(SLICE, left)):
+            if self.stopped.is_set() or has_hung_up(connection):
                 raise HungUp
-        except (TimeoutError, BlockingIOError):
-            return
-        finally:
-            connection.settimeout(None)
-        # The client sent more than its request; so only stop() can be watched.
-        if self.stopped.wait(max(0.0, deadline - time.monotonic())):
-            raise HungUp
 
 
 def hang_up(connection: socket.socket) -> None:
     """End a connection whose thread may be reading from it or writing to it."""
     with contextlib.suppress(OSError):  # the other side may have been faster
         connection.shutdown(socket.SHUT_RDWR)
+
+
+def has_hung_up(connection: socket.socket) -> bool:
+    """Whether the other side is gone."""
+    readable, _, _ = select.select([connection], [], [], 0)
+    return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -203,30 +179,32 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self, body: bytes) -> None:
         self.close_connection = True
         response = self.server.answer(self.command, self.path, dict(self.headers.items()), body)
-        for frame in response.waits:
-            self.server.wait(self.connection, frame)
-        self.send_response(response.status)
         streamed = response.length is None
-        fields: List[Tuple[str, str]] = [("Content-Type", response.content_type)]
-        fields.append(
-            ("Transfer-Encoding", "chunked")
-            if streamed
-            else ("Content-Length", str(response.length))
-        )
-        fields.extend(response.headers.items())
-        for name, value in fields:
+        has_begun = False
+        for frame in (*response.frames, b"") if not streamed else response.frames:
+            if not isinstance(frame, bytes):
+                self.server.wait(self.connection, frame)
+                continue
+            if not has_begun:
+                has_begun = True
+                self._begin(response)
+            if self.command != "HEAD":
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(frame), frame) if streamed else frame)
+        if streamed and not response.broken:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _begin(self, response: Response) -> None:
+        self.send_response(response.status)
+        if response.length is None:
+            self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+            self.send_header("Transfer-Encoding", "chunked")
+        else:
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(response.length))
+        for name, value in response.headers.items():
             self.send_header(name, value)
         self.send_header("Connection", "close")
         self.end_headers()
-        if self.command == "HEAD":
-            return
-        for frame in response.frames:
-            if isinstance(frame, bytes):
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(frame), frame) if streamed else frame)
-            else:
-                self.server.wait(self.connection, frame)
-        if streamed and not response.broken:
-            self.wfile.write(b"0\r\n\r\n")
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: requests are kept, not printed."""

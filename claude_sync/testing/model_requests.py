@@ -192,9 +192,6 @@ def kind_of(method: str, path: str, body: Json, content: Any) -> str:
     for kind, where, mark in SIDE_CALLS:
         if mark in words[where]:
             return kind
-    # 2.0.30 warms the cache of each kind of subagent, without tools.
-    if words["text"] == "Warmup" and not body.get("tools"):
-        return "side"
     return "conversation"
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import threading
-from typing import Any, Callable, Dict, List, Mapping, Optional, Pattern, Union
+from typing import Any, Callable, Dict, List, Optional, Pattern, Union
 
 from ..errors import UsageError
 from .model_requests import Request
@@ -49,24 +49,13 @@ class Rule:
         self._lock = threading.Lock()  # guards _steps and their counts
         self._steps: List[Step] = []
 
-    def reply(
-        self,
-        content: Script,
-        *,
-        gate: Optional[threading.Event] = None,
-        delay: float = 0.0,
-        usage: Optional[Mapping[str, Any]] = None,
-        stop_reason: Optional[str] = None,
-        headers: Optional[Mapping[str, str]] = None,
-        times: Optional[int] = None,
-    ) -> Rule:
+    def reply(self, content: Script, *, times: Optional[int] = None, **settings: Any) -> Rule:
         """
-        Say *content*; see :class:`Reply` for the settings.
+        Say *content*; *settings* are those of :class:`Reply`: ``gate``, ``delay``, ``usage``, ...
 
         With *times*, that often; otherwise once if another ``reply`` or ``fail``
         follows, and for ever if not.
         """
-        settings = given_settings(gate, delay, usage, stop_reason, headers)
         return self._add_step(with_settings(content, settings), times)
 
     def fail(
@@ -74,33 +63,19 @@ class Rule:
         status: int,
         message: Optional[str] = None,
         *,
-        kind: Optional[str] = None,
-        retry_after: Optional[float] = None,
-        headers: Optional[Mapping[str, str]] = None,
-        gate: Optional[threading.Event] = None,
         times: Optional[int] = None,
+        **settings: Any,
     ) -> Rule:
-        """Answer with an HTTP error; see :class:`Failure`. *times* as for :meth:`reply`."""
-        failed = Failure(status, message, kind, retry_after, headers, gate)
-        return self._add_step(failed, times)
+        """Answer with an HTTP error; the rest is that of :class:`Failure`, *times* as above."""
+        return self._add_step(Failure(status, message, **settings), times)
 
-    def then_reply(
-        self,
-        content: Script,
-        *,
-        gate: Optional[threading.Event] = None,
-        delay: float = 0.0,
-        usage: Optional[Mapping[str, Any]] = None,
-        stop_reason: Optional[str] = None,
-        headers: Optional[Mapping[str, str]] = None,
-    ) -> Rule:
+    def then_reply(self, content: Script, **settings: Any) -> Rule:
         """
         Say *content* in the next round of the same turn, when the tools have run.
 
         An error (:func:`failure`, :func:`cut`) given here happens once; the repeated
         request gets the reply after it.
         """
-        settings = given_settings(gate, delay, usage, stop_reason, headers)
         with self._lock:
             if not self._steps:
                 raise UsageError("then_reply() needs a reply() before it: it is what comes next.")
@@ -124,7 +99,7 @@ class Rule:
         return self._kind in (None, request.kind) and is_match(self._matcher, request)
 
     def take(self) -> Optional[List[Script]]:
-        """The rounds of the reply whose turn it is; None when the rule is used up."""
+        """The rounds of the next turn; None once the rule is used up. Thread: any."""
         with self._lock:
             for step in self._steps:
                 if step.left is None:
@@ -176,35 +151,17 @@ def is_match(matcher: Matcher, request: Request) -> bool:
     return bool(matcher(request))
 
 
-def given_settings(
-    gate: Optional[threading.Event],
-    delay: float,
-    usage: Optional[Mapping[str, Any]],
-    stop_reason: Optional[str],
-    headers: Optional[Mapping[str, str]],
-) -> Dict[str, Any]:
-    """Those settings of a reply that were given."""
-    given = {
-        "gate": gate,
-        "delay": delay or None,
-        "usage": usage,
-        "stop_reason": stop_reason,
-        "headers": headers,
-    }
-    return {name: value for name, value in given.items() if value is not None}
-
-
 def with_settings(content: Script, settings: Dict[str, Any]) -> Script:
     """*content* with the settings of the call; a function's replies get them too."""
-    if callable(content):
-        function = content
-        return lambda request: apply(function(request), settings)
-    return apply(content, settings)
+    if not callable(content):
+        return as_reply(content, settings)
+    as_reply("", settings)  # a wrong name is told now
+    function = content
+    return lambda request: as_reply(function(request), settings)
 
 
-def apply(answer: Answer, settings: Dict[str, Any]) -> Answer:
-    """*answer* with those settings; an error has none of them."""
+def as_reply(answer: Answer, settings: Dict[str, Any]) -> Union[Reply, Failure]:
+    """*answer* as a reply with those settings; an error has none of them."""
     if isinstance(answer, Failure):
         return answer
-    reply = answer if isinstance(answer, Reply) else Reply(answer)
-    return dataclasses.replace(reply, **settings)
+    return dataclasses.replace(answer if isinstance(answer, Reply) else Reply(answer), **settings)

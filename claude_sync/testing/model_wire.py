@@ -5,9 +5,8 @@ What the loopback model says, as values, and how it looks on the wire.
 
     HTTP request -> Request -> rule -> [Reply or Failure] -> [frames] -> HTTP response
 
-No thread, no socket, no clock: a streamed reply is a generator of :data:`Frame`,
-which are bytes to send, seconds to wait, or an event to wait for. Whoever owns the
-socket does the waiting.
+No thread, no socket, no clock: a reply is a generator of :data:`Frame`, which are bytes to
+send, seconds to wait, or an event to wait for. Whoever owns the socket does the waiting.
 """
 
 from __future__ import annotations
@@ -39,6 +38,12 @@ ERROR_KINDS = {
     500: ("api_error", "Internal server error"),
     529: ("overloaded_error", "Overloaded"),
 }
+# Blocks that are streamed: the field that comes in pieces, and their name.
+STREAMED = {
+    "text": ("text", "text_delta"),
+    "thinking": ("thinking", "thinking_delta"),
+    "tool_use": ("partial_json", "input_json_delta"),
+}
 
 NUMBERS = itertools.count(1)  # next() on it is atomic, so ids are unique across threads
 
@@ -52,7 +57,8 @@ class Block:
         wire: The block as the API would give it, complete.
         pieces: In how many pieces it is streamed.
         delay: Seconds between two pieces.
-        gate: An event to wait for after the first piece.
+        gate: An event to wait for after the first piece: a reply that is certainly in the
+            middle of its stream.
 
     """
 
@@ -62,38 +68,22 @@ class Block:
     gate: Optional[threading.Event] = None
 
 
-def text(
-    words: str, *, pieces: int = 2, delay: float = 0.0, gate: Optional[threading.Event] = None
-) -> Block:
-    """
-    A text block, streamed in *pieces* with *delay* seconds between them.
-
-    With *gate*, the first piece is sent and the rest waits for the event: a reply
-    that is certainly in the middle of its stream.
-    """
-    return Block({"type": "text", "text": words}, pieces, delay, gate)
+def text(words: str, **settings: Any) -> Block:
+    """A text block; *settings* are those of :class:`Block`."""
+    return Block({"type": "text", "text": words}, **settings)
 
 
-def thinking(
-    words: str, *, signature: str = "c2lnbmVk", pieces: int = 2, delay: float = 0.0
-) -> Block:
-    """A block of thinking with its signature."""
-    return Block({"type": "thinking", "thinking": words, "signature": signature}, pieces, delay)
+def thinking(words: str, *, signature: str = "c2lnbmVk", **settings: Any) -> Block:
+    """A block of thinking with its signature; *settings* are those of :class:`Block`."""
+    return Block({"type": "thinking", "thinking": words, "signature": signature}, **settings)
 
 
 def tool_use(
-    name: str,
-    input: Mapping[str, Any],
-    *,
-    id: Optional[str] = None,
-    pieces: int = 2,
-    delay: float = 0.0,
+    name: str, input: Mapping[str, Any], *, id: Optional[str] = None, **settings: Any
 ) -> Block:
     """A call of a tool; without *id* each time it is sent it gets a new one."""
-    block: Json = {"type": "tool_use", "name": name, "input": dict(input)}
-    if id is not None:
-        block["id"] = id
-    return Block(block, pieces, delay)
+    identity = {} if id is None else {"id": id}
+    return Block({"type": "tool_use", "name": name, "input": dict(input), **identity}, **settings)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +119,7 @@ class Reply:
 @dataclasses.dataclass(frozen=True)
 class Failure:
     """
-    An HTTP error of the API; made by :func:`failure`.
+    An HTTP error with the body the API would send; usable wherever a reply is.
 
     Attributes:
         status: The HTTP status.
@@ -154,17 +144,7 @@ class Failure:
             raise UsageError(f"the status of an error is a number from 400 to 599, not {status!r}.")
 
 
-def failure(
-    status: int,
-    message: Optional[str] = None,
-    *,
-    kind: Optional[str] = None,
-    retry_after: Optional[float] = None,
-    headers: Optional[Mapping[str, str]] = None,
-    gate: Optional[threading.Event] = None,
-) -> Failure:
-    """An HTTP error with the body the API would send; usable wherever a reply is."""
-    return Failure(status, message, kind, retry_after, headers, gate)
+failure = Failure
 
 
 def cut(content: Content = "", *, error: Optional[str] = None) -> Reply:
@@ -185,15 +165,14 @@ def garbled(content: Content = "") -> Reply:
 # On the wire.
 
 
-def parts_of(content: Content) -> List[Union[str, Block, Mapping[str, Any]]]:
+def parts_of(content: Content) -> List[Any]:
     """The texts and blocks of *content*."""
-    return [content] if isinstance(content, (str, Block, Mapping)) else list(content)
+    return list(content) if isinstance(content, (list, tuple)) else [content]
 
 
 def check_content(content: Content) -> None:
     """UsageError unless this can be sent."""
-    is_one = isinstance(content, (str, Block, Mapping))
-    for part in parts_of(content) if is_one or isinstance(content, (list, tuple)) else [content]:
+    for part in parts_of(content):
         # A message of the CLI has blocks in its "message"; it is none.
         is_block = isinstance(part, Mapping) and "type" in part and "message" not in part
         if not (is_block or isinstance(part, (str, Block))):
@@ -208,11 +187,9 @@ def prepare(content: Content) -> List[Block]:
     """The blocks of *content*, each tool use with an id."""
     blocks: List[Block] = []
     for part in parts_of(content):
-        if isinstance(part, str):
-            block = text(part)
-        else:
-            block = part if isinstance(part, Block) else Block(part)
-        if block.wire.get("type") == "tool_use" and not block.wire.get("id"):
+        block = text(part) if isinstance(part, str) else part
+        block = block if isinstance(block, Block) else Block(block)
+        if is_tool_use(block) and not block.wire.get("id"):
             wire = {**block.wire, "id": f"toolu_loopback{next(NUMBERS):012d}"}
             block = dataclasses.replace(block, wire=wire)
         # The API has no empty text blocks, and CLIs drop or refuse them.
@@ -221,8 +198,15 @@ def prepare(content: Content) -> List[Block]:
     return blocks
 
 
-def head(request: Request, usage: Mapping[str, Any]) -> Json:
-    """A message without content, as ``message_start`` brings it."""
+def is_tool_use(block: Block) -> bool:
+    """Whether a block calls a tool."""
+    return block.wire.get("type") == "tool_use"
+
+
+def message_of(request: Request, usage: Mapping[str, Any], **fields: Any) -> Json:
+    """A message; without *fields* as ``message_start`` brings it, which is empty."""
+    empty = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+    begun = {"output_tokens": min(1, int(usage.get("output_tokens", 0)))}
     return {
         "id": f"msg_loopback{next(NUMBERS):012d}",
         "type": "message",
@@ -231,32 +215,24 @@ def head(request: Request, usage: Mapping[str, Any]) -> Json:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": {
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
-            **usage,
-            "output_tokens": min(1, int(usage.get("output_tokens", 0))),
-        },
+        "usage": {**empty, **usage, **({} if fields else begun)},
+        **fields,
     }
 
 
 def stop_reason_of(reply: Reply, blocks: Sequence[Block]) -> str:
     """Why the model stopped, unless the reply says otherwise."""
-    if reply.stop_reason is not None:
-        return reply.stop_reason
-    uses_tools = any(block.wire.get("type") == "tool_use" for block in blocks)
-    return "tool_use" if uses_tools else "end_turn"
+    usual = "tool_use" if any(map(is_tool_use, blocks)) else "end_turn"
+    return usual if reply.stop_reason is None else reply.stop_reason
 
 
 def whole(
     request: Request, reply: Reply, blocks: Sequence[Block], usage: Mapping[str, Any]
-) -> Json:
+) -> bytes:
     """The reply as one JSON object, for requests that do not stream."""
-    message = head(request, usage)
-    message["content"] = [dict(block.wire) for block in blocks]
-    message["stop_reason"] = stop_reason_of(reply, blocks)
-    message["usage"]["output_tokens"] = usage.get("output_tokens", 0)
-    return message
+    content = [dict(block.wire) for block in blocks]
+    reason = stop_reason_of(reply, blocks)
+    return json.dumps(message_of(request, usage, content=content, stop_reason=reason)).encode()
 
 
 def event(name: str, **fields: Any) -> bytes:
@@ -268,8 +244,7 @@ def stream(
     request: Request, reply: Reply, blocks: Sequence[Block], usage: Mapping[str, Any]
 ) -> Iterator[Frame]:
     """The reply as server-sent events, with the waits between them."""
-    yield event("message_start", message=head(request, usage))
-    last = len(blocks) - 1
+    yield event("message_start", message=message_of(request, usage))
     for index, block in enumerate(blocks):
         yield event("content_block_start", index=index, content_block=opening(block.wire))
         if index == 0:
@@ -281,7 +256,7 @@ def stream(
                 yield block.gate
             yield event("content_block_delta", index=index, delta=delta)
         # A cut comes in the middle: the last block stays open.
-        if reply.ending == "complete" or index < last:
+        if reply.ending == "complete" or index < len(blocks) - 1:
             yield event("content_block_stop", index=index)
     if reply.ending == "garbled":
         yield b'event: content_block_delta\ndata: {"type": "content_block_delta", "ind\n\n'
@@ -306,30 +281,22 @@ def opening(wire: Mapping[str, Any]) -> Json:
 def deltas(block: Block) -> Iterator[Json]:
     """The pieces of a block; other kinds than these three come whole at their start."""
     wire = block.wire
-    if wire.get("type") == "text":
-        for piece in split(wire["text"], block.pieces):
-            yield {"type": "text_delta", "text": piece}
-    elif wire.get("type") == "thinking":
-        for piece in split(wire["thinking"], block.pieces):
-            yield {"type": "thinking_delta", "thinking": piece}
-        yield {"type": "signature_delta", "signature": wire.get("signature", "")}
-    elif wire.get("type") == "tool_use":
-        for piece in split(json.dumps(wire.get("input", {})), block.pieces):
-            yield {"type": "input_json_delta", "partial_json": piece}
-
-
-def split(words: str, pieces: int) -> List[str]:
-    """*words* in at most *pieces* parts of about the same length, none empty."""
-    pieces = max(1, min(pieces, len(words)))
+    if wire.get("type") not in STREAMED:
+        return
+    field, name = STREAMED[wire["type"]]
+    words = json.dumps(wire.get("input", {})) if is_tool_use(block) else wire[field]
+    pieces = max(1, min(block.pieces, len(words)))
     cuts = [len(words) * n // pieces for n in range(pieces + 1)]
-    return [words[a:b] for a, b in itertools.pairwise(cuts)]
+    for begin, end in itertools.pairwise(cuts):
+        yield {"type": name, field: words[begin:end]}
+    if wire["type"] == "thinking":
+        yield {"type": "signature_delta", "signature": wire.get("signature", "")}
 
 
-def error_body(request: Request, failed: Failure) -> Json:
+def error_body(request: Request, failed: Failure) -> bytes:
     """The body of an HTTP error."""
     kind, message = ERROR_KINDS.get(failed.status, ("api_error", f"HTTP {failed.status}"))
-    error = {
-        "type": failed.kind or kind,
-        "message": failed.message or message.format(model=request.model),
-    }
-    return {"type": "error", "error": error, "request_id": f"req_loopback{next(NUMBERS):012d}"}
+    told = failed.message or message.format(model=request.model)
+    error = {"type": failed.kind or kind, "message": told}
+    identity = f"req_loopback{next(NUMBERS):012d}"
+    return json.dumps({"type": "error", "error": error, "request_id": identity}).encode()

@@ -8,7 +8,7 @@ The built-in script: a CLI that needs no account, because it only echoes.
 
 It is what ``--offline`` runs on, and what benchmarks measure the client with. It
 says on stderr that no model is involved. What it does about requests and about
-messages that arrive in mid-turn is what the real CLI does.
+messages that arrive in mid-turn is what the newest CLI does.
 """
 
 from __future__ import annotations
@@ -19,26 +19,31 @@ import time
 
 from . import builders
 from .cli_side import CliSide, EndOfInput
-from .echo_controls import EchoControls
 from .echo_turns import EchoTurn, Interrupted
 
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Deque, Dict, List, Mapping, Optional, Set, Tuple
+    from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Set, Tuple
 
     Wire = Dict[str, Any]
+    Control = Callable[["Echo", Wire], Wire]
 
 __all__ = ["NOTICE", "Echo", "echo"]
 
 NOTICE = "offline stand-in: no model is involved, answers are echoes"
 MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
+WINDOW = 200_000
 
 
 def echo(cli: CliSide) -> None:
     """Be the offline CLI, until the client ends its side."""
     cli.print_error(NOTICE)
     Echo(cli).run()
+
+
+class Refused(Exception):
+    """A request that cannot be granted: the text, and its code."""
 
 
 class Echo:
@@ -62,13 +67,15 @@ class Echo:
         self.asking: Optional[Wire] = None
         self.cost = 0.0
         self.background: List[Tuple[float, str]] = []
+        # The client's own servers; those that it added, and those that are switched off.
         self.servers: List[str] = []
-        self.hooks: Wire = {}
-        self.controls = EchoControls(self)
+        self.added: List[str] = []
+        self.disabled: Set[str] = set()
+        self.settings: Wire = {}
+        self._hooks: Wire = {}
         self._announced: Set[Any] = set()
         self._replies: Dict[str, Wire] = {}
         self._interrupted = False
-        self._initialized = False
         self._ended = False
 
     def run(self) -> None:
@@ -78,16 +85,11 @@ class Echo:
                 self.begin(self.waiting.popleft())
             elif self._ended:
                 return
-            elif self.background:
-                due, task = self.background[0]
-                left = due - time.monotonic()
-                if left <= 0:
-                    del self.background[0]
-                    EchoTurn(self).report_back(task)
-                else:
-                    self.hear(left)
+            elif self.background and self.background[0][0] <= time.monotonic():
+                EchoTurn(self).report_back(self.background.pop(0)[1])
             else:
-                self.hear(None)
+                left = self.background[0][0] - time.monotonic() if self.background else None
+                self.hear(None if left is None else max(0.0, left))
 
     def begin(self, user: Wire) -> None:
         """Play the turn of *user*."""
@@ -119,10 +121,11 @@ class Echo:
         elif kind == "control_request":
             self.serve(message)
         elif kind == "control_response":
-            self.take_reply(message)
-        elif kind == "user_message" and self.cli.style == "old":
-            self.cli.print_error("Error: Expected message type 'user' or 'control'")
-            self.cli.exit(1)
+            response = message.get("response")
+            if isinstance(response, dict):
+                self._replies[str(response.get("request_id"))] = response
+            if self.cli.replays and self.cli.style == "new":
+                self.cli.say(message)  # a side effect of replaying user messages
         return True
 
     def hear_while_busy(self) -> None:
@@ -134,10 +137,7 @@ class Echo:
     def wait(self, seconds: float) -> None:
         """Let time pass in a turn; it ends early only by an interrupt."""
         deadline = time.monotonic() + seconds
-        while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return
+        while (left := deadline - time.monotonic()) > 0:
             if self._ended:  # as real CLIs do, it finishes what it has begun
                 self.cli.pause(left)
                 return
@@ -167,43 +167,54 @@ class Echo:
             self._announced.add(uuid)
             self.cli.say(builders.lifecycle(uuid, "queued", session_id=self.cli.session_id))
 
-    def take_reply(self, message: Wire) -> None:
-        """Keep a reply for whoever waits for it."""
-        response = message.get("response")
-        if isinstance(response, dict):
-            self._replies[str(response.get("request_id"))] = response
-        if self.cli.replays and self.cli.style == "new":
-            self.cli.say(message)  # a side effect of replaying user messages
-
     # Serving.
 
     def serve(self, request: Wire) -> None:
         """Answer a request of the client."""
         body = request.get("request")
-        subtype = body.get("subtype") if isinstance(body, dict) else None
-        homes = (self.controls, self) if self.cli.style == "new" else (self,)
-        serve = next((s for s in (getattr(h, f"serve_{subtype}", None) for h in homes) if s), None)
-        if serve is not None and "request_id" in request:
-            serve(request, body)
-        elif self.cli.style == "new":
+        body = body if isinstance(body, dict) else {}
+        subtype = body.get("subtype")
+        if subtype == "initialize":
+            self._initialize(request, body)
+        elif subtype == "interrupt":
+            self._interrupt(request, body)
+        elif subtype in CONTROLS and "request_id" in request:
+            try:
+                self.cli.reply(request, **CONTROLS[subtype](self, body))
+            except Refused as refused:
+                self.cli.refuse(request, *refused.args)
+            else:
+                if subtype == "set_permission_mode":
+                    about = {"session_id": self.cli.session_id, "permissionMode": self.cli.mode}
+                    self.cli.say(builders.status(None, **about))
+        else:
             text = f"Unsupported control request subtype: {subtype}"
             self.cli.refuse({"request_id": request.get("request_id")}, text, "unsupported_request")
 
-    def serve_initialize(self, request: Wire, body: Wire) -> None:
-        """Begin; a new CLI speaks to the client's own servers before it answers."""
-        if self._initialized and self.cli.style == "old":
-            self.cli.refuse(request, "Already initialized")
-            return
-        self._initialized = True
+    def _initialize(self, request: Wire, body: Wire) -> None:
+        """Begin; the client's own servers are spoken to before it is answered."""
         self.servers = [str(name) for name in body.get("sdkMcpServers") or ()]
-        self.hooks = body.get("hooks") or {}
-        if self.cli.style == "new" and isinstance(body.get("jsonSchema"), dict):
+        self._hooks = body.get("hooks") or {}
+        if isinstance(body.get("jsonSchema"), dict):
             self.cli.form = body["jsonSchema"]
         for server in self.servers:
             hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
             hello["clientInfo"] = {"name": "stand-in", "version": self.cli.version}
             self.call_server(server, "initialize", hello)
         self.cli.say(self.cli.initialized(request))
+
+    def _interrupt(self, request: Wire, body: Wire) -> None:
+        """End the running turn; with ``cancel_queued`` drop what waits, too."""
+        if self.asking is not None:
+            self.cli.cancel(self.asking)
+        receipt: Wire = {"still_queued": [user.get("uuid") for user in self.waiting]}
+        if body.get("cancel_queued"):
+            receipt = {"still_queued": [], "cancelled": receipt["still_queued"]}
+            self.waiting.clear()
+        self.cli.reply(request, **receipt)
+        for uuid in receipt.get("cancelled", ()):
+            self.cli.say(builders.lifecycle(uuid, "cancelled", session_id=self.cli.session_id))
+        self._interrupted = bool(self.turn)
 
     def call_server(self, server: str, method: str, params: Wire) -> Wire:
         """Call an MCP server inside the client; its answer, empty if there is none."""
@@ -214,7 +225,7 @@ class Echo:
 
     def refusal_of_hooks(self, name: str, input: Wire, identity: str) -> Optional[str]:
         """Ask the client's PreToolUse hooks about a tool; why one of them refuses, or None."""
-        for hook in self.hooks.get("PreToolUse") or ():
+        for hook in self._hooks.get("PreToolUse") or ():
             # A pattern in the real CLI; to list names is enough here.
             if name not in (hook.get("matcher") or name).split("|"):
                 continue
@@ -227,55 +238,94 @@ class Echo:
                     return str(told.get("permissionDecisionReason"))
         return None
 
-    def serve_interrupt(self, request: Wire, body: Wire) -> None:
-        """End the running turn; with ``cancel_queued`` drop what waits, too."""
-        if self.asking is not None:
-            self.cli.cancel(self.asking)
-        receipt: Wire = {"still_queued": [user.get("uuid") for user in self.waiting]}
-        if body.get("cancel_queued"):
-            receipt = {"still_queued": [], "cancelled": receipt["still_queued"]}
-            self.waiting.clear()
-        old = self.cli.style == "old"
-        self.cli.say(
-            builders.control_response(request["request_id"], None if old else receipt),
-            *(
-                builders.lifecycle(uuid, "cancelled", session_id=self.cli.session_id)
-                for uuid in receipt.get("cancelled", ())
-            ),
-        )
-        self._interrupted = bool(self.turn)
+    # What there is a control request for. Nothing stands behind most of it: it remembers what it
+    # was told, and says so. Numbers are made up where there is nothing to count.
 
-    def serve_set_model(self, request: Wire, body: Wire) -> None:
-        """Be another model from now on."""
+    def _set_model(self, body: Wire) -> Wire:
         self.cli.model = str(body.get("model") or builders.MODEL)
-        self.acknowledge(request, model=self.cli.model)
+        return {"model": self.cli.model}
 
-    def serve_set_permission_mode(self, request: Wire, body: Wire) -> None:
-        """Change the mode; old CLIs take any word for one, and answer twice."""
+    def _set_mode(self, body: Wire) -> Wire:
         mode = str(body.get("mode"))
-        if self.cli.style == "old":
-            self.cli.mode = mode
-            self.cli.reply(request, mode=mode)
-            self.acknowledge(request)
-        elif mode in MODES:
-            self.cli.mode = mode
-            self.cli.reply(request, mode=mode)
-            fields = {"permissionMode": mode, "session_id": self.cli.session_id}
-            self.cli.say(builders.status(None, **fields))
-        else:
+        if mode not in MODES:
             text = f"Cannot set permission mode: must be one of {', '.join(MODES)}"
-            self.cli.refuse(request, text, "invalid_mode")
+            raise Refused(text, "invalid_mode")
+        self.cli.mode = mode
+        return {"mode": mode}
 
-    def serve_set_max_thinking_tokens(self, request: Wire, _: Wire) -> None:
-        """Accept it; nothing thinks here."""
-        self.acknowledge(request)
+    def _get_settings(self, _: Wire) -> Wire:
+        sources = [{"source": "flagSettings", "settings": self.settings}] if self.settings else []
+        applied = {"model": self.cli.model, "effort": self.settings.get("effortLevel")}
+        return {"effective": self.settings, "sources": sources, "applied": applied}
 
-    def serve_mcp_status(self, request: Wire, _: Wire) -> None:
-        """Tell of the servers: those inside the client."""
-        servers = [{"name": name, "status": "connected"} for name in self.servers]
-        self.cli.reply(request, mcpServers=servers)
+    def _apply_settings(self, body: Wire) -> Wire:
+        merged = {**self.settings, **(body.get("settings") or {})}  # null takes one back
+        self.settings = {key: value for key, value in merged.items() if value is not None}
+        return {}
 
-    def acknowledge(self, request: Wire, **body: Any) -> None:
-        """Accept a request; only new CLIs have something to say about it."""
-        told = body if body and self.cli.style == "new" else None
-        self.cli.say(builders.control_response(request["request_id"], told))
+    def _mcp_status(self, _: Wire) -> Wire:
+        status = {True: "disabled", False: "connected"}
+        names = [*self.servers, *self.added]
+        told = [{"name": name, "status": status[name in self.disabled]} for name in names]
+        return {"mcpServers": told}
+
+    def _set_servers(self, body: Wire) -> Wire:
+        wanted = list(body.get("servers") or {})
+        added = [name for name in wanted if name not in self.added]
+        removed = [name for name in self.added if name not in wanted]
+        self.added = wanted
+        return {"added": added, "removed": removed, "errors": {}}
+
+    def _reconnect(self, body: Wire) -> Wire:
+        if body.get("serverName") not in (*self.servers, *self.added):
+            raise Refused(f"Server not found: {body.get('serverName')}")
+        return {}
+
+    def _toggle(self, body: Wire) -> Wire:
+        self._reconnect(body)
+        change = self.disabled.discard if body.get("enabled") else self.disabled.add
+        change(body["serverName"])
+        return {}
+
+    def _context_usage(self, _: Wire) -> Wire:
+        free = {"id": "free_space", "name": "Free space", "tokens": WINDOW, "kind": "free"}
+        sizes = {"totalTokens": 0, "maxTokens": WINDOW, "percentage": 0}
+        return {"categories": [free], "model": self.cli.model, **sizes}
+
+    def _usage(self, _: Wire) -> Wire:
+        session = {"total_cost_usd": self.cost, "model_usage": {}}
+        return {"session": session, "subscription_type": None, "rate_limits": None}
+
+    def _rewind(self, body: Wire) -> Wire:
+        changes: Wire = {"filesChanged": [], "insertions": 0, "deletions": 0}
+        return {"canRewind": True, **(changes if body.get("dry_run") else {})}
+
+    def _stop_task(self, body: Wire) -> Wire:
+        self.background = [each for each in self.background if each[1] != body.get("task_id")]
+        return {}
+
+    def _side_question(self, body: Wire) -> Wire:
+        return {"response": f"echo: {body.get('question')}", "synthetic": False}
+
+    def _accept(self, _: Wire) -> Wire:
+        return {}
+
+
+CONTROLS: Dict[Any, Control] = {
+    "set_model": Echo._set_model,
+    "set_permission_mode": Echo._set_mode,
+    "set_max_thinking_tokens": Echo._accept,
+    "get_settings": Echo._get_settings,
+    "apply_flag_settings": Echo._apply_settings,
+    "mcp_status": Echo._mcp_status,
+    "mcp_set_servers": Echo._set_servers,
+    "mcp_reconnect": Echo._reconnect,
+    "mcp_toggle": Echo._toggle,
+    "get_context_usage": Echo._context_usage,
+    "get_usage": Echo._usage,
+    "rewind_files": Echo._rewind,
+    "stop_task": Echo._stop_task,
+    "background_tasks": Echo._accept,
+    "side_question": Echo._side_question,
+    "rename_session": Echo._accept,
+}

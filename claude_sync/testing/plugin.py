@@ -7,7 +7,7 @@ Fixtures for the tests of programs that use claude_sync; ask for them in ``conft
 ``claude``            an open ``Client`` that talks to whatever else the test asks for, and
                       otherwise to the offline CLI, which echoes
 ``claude_options``    the settings of such a client, for a program that opens its own
-``scripted_cli``      a ``ScriptedCli``: the test says what the CLI says
+``fake_cli``          a ``ScriptedCli``: the test says what the CLI says; also ``scripted_cli``
 ``recording``         a ``Tape``: recorded once, with ``--claude-record``, and played ever after
 ``loopback_model``    a ``LoopbackModel``: the real CLI, without the service
 ====================  ========================================================================
@@ -74,6 +74,12 @@ def scripted_cli(request: pytest.FixtureRequest) -> Iterator[ScriptedCli]:
     yield cli
     if has_passed(request):
         cli.assert_done()
+
+
+@pytest.fixture
+def fake_cli(scripted_cli: ScriptedCli) -> ScriptedCli:
+    """The same: ``scripted_cli`` under the name that everybody knows."""
+    return scripted_cli
 
 
 @pytest.fixture

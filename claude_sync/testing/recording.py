@@ -14,34 +14,19 @@ it said then. Nothing is started, nothing costs anything, and nothing is waited 
     recording.assert_done()
 
 A program that says something else gets a ``CliExited`` that shows the difference, and
-``assert_done()`` raises :class:`ReplayDifference` with all of it. Decisions taken here and
-nowhere else:
-
-* Each process of the recording is a life. A client with a name plays what the client of that
-  name recorded; otherwise lives are played in the order in which they were started.
-  ``client=`` picks those of one client, where several wrote into one file.
-* Recordings whose lines name no process, because somebody has shortened them, begin a new
-  life with each ``argv``, or with each greeting.
+``assert_done()`` raises :class:`ReplayDifference` with all of it. Each process of the recording
+is a life. A client with a name plays what the client of that name recorded; otherwise lives are
+played in the order in which they were started. ``client=`` picks those of one client, where
+several wrote into one file.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import threading
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Dict,
-    Iterator,
-    List,
-    Mapping,
-    Optional,
-    Tuple,
-    Union,
-)
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NoReturn, Optional, Union
 
+from ..engine.recording.recordings import Life, lives_of
 from ..errors import UsageError
 from .differences import Difference, ReplayDifference
 from .folders import Folders
@@ -49,95 +34,15 @@ from .folders import Folders
 if TYPE_CHECKING:
     from .replay import Replay
 
-__all__ = ["Life", "Line", "Recording", "ReplayDifference"]
+__all__ = ["Recording", "ReplayDifference"]
 
 Wire = Dict[str, Any]
 Same = Callable[[Wire, Wire], object]
 
-# What the recorder writes; see ``engine/recording/recorder.py``.
-FORMAT = 1
 KILLED = -9
 
 
-class Line:
-    """
-    Something that was said.
-
-    Attributes:
-        number: Of the line in the file.
-        is_heard: Whether the program said it, and not the CLI.
-        seconds: When, since the recording was opened; 0 where that is not told.
-        message: What was said, or None for a line that was no message.
-        raw: That line.
-
-    """
-
-    __slots__ = ("is_heard", "message", "number", "raw", "seconds")
-
-    def __init__(self, number: int, record: Wire) -> None:
-        self.number = number
-        self.is_heard = record["dir"] == "in"
-        told = record.get("t")
-        self.seconds = float(told) if isinstance(told, (int, float)) else 0.0
-        message = record.get("msg")
-        self.message: Optional[Wire] = message if isinstance(message, dict) else None
-        self.raw = str(record.get("raw", ""))
-
-
-class Life:
-    """
-    One process of a recording.
-
-    Attributes:
-        run: Its name in the recording.
-        argv: How it was started; empty where that is not told.
-        client: The name of the client that started it, if it is told.
-        lines: What was said, in order.
-        exited: Whether its end was recorded.
-        exit_code: How it ended, if that is known.
-        goes_on: Whether the same client has started another one after it.
-
-    """
-
-    def __init__(self, run: str) -> None:
-        self.run = run
-        self.argv: List[str] = []
-        self.client: Optional[str] = None
-        self.lines: List[Line] = []
-        self.exited = False
-        self.exit_code: Optional[int] = None
-        self.goes_on = False
-
-    def started(self, record: Wire) -> None:
-        """Take what is told of its start."""
-        argv = record.get("msg")
-        self.argv = [str(word) for word in argv] if isinstance(argv, list) else []
-        client = record.get("client")
-        self.client = client if isinstance(client, str) else None
-
-    def add(self, line: Line, began: Any) -> None:
-        """
-        Take a line. One that *began* earlier, with the first piece of a text, goes there.
-
-        What the program said meanwhile may have been an answer to that piece.
-        """
-        place = len(self.lines)
-        if isinstance(began, (int, float)):
-            while place and self.lines[place - 1].seconds >= began:
-                before = self.lines[place - 1]
-                if before.seconds == began and not before.is_heard:
-                    break
-                place -= 1
-        self.lines.insert(place, line)
-
-    def ended(self, record: Wire) -> None:
-        """Take what is told of its end."""
-        self.exited = True
-        code = record.get("msg")
-        self.exit_code = code if isinstance(code, int) else None
-
-
-class Recording:
+class Recording(os.PathLike):  # type: ignore[type-arg]
     """
     A recorded session that can be played back, once; see the module.
 
@@ -186,6 +91,9 @@ class Recording:
     def __repr__(self) -> str:
         return f"Recording({self.path!r})"
 
+    def __fspath__(self) -> str:
+        return self.path
+
     def replay(self) -> Replay:
         """The next process, as a transport: for ``Client(transport=recording.replay)``."""
         from .replay import Replay
@@ -194,10 +102,7 @@ class Recording:
             if self._difference is not None:
                 raise ReplayDifference(str(self._difference))
             if len(self._replays) >= len(self.lives):
-                raise ReplayDifference(
-                    f"{self.path}: the program starts the CLI more often than when this was "
-                    f"recorded ({len(self.lives)} times then). Record it again if that is meant."
-                )
+                self._fail("starts the CLI more often than", "")
             replay = Replay(self)
             self._replays.append(replay)
         return replay
@@ -221,8 +126,7 @@ class Recording:
     def differs(self, difference: Difference) -> None:
         """A replay has found a difference; the first one counts."""
         with self._lock:
-            if self._difference is None:
-                self._difference = difference
+            self._difference = self._difference or difference
 
     def assert_done(self) -> None:
         """The program has said all that it said then, and nothing else. After ``close()``."""
@@ -236,85 +140,10 @@ class Recording:
         if difference is not None:
             raise ReplayDifference(str(difference))
         if len(replays) < len(self.lives):
-            raise ReplayDifference(
-                f"{self.path}: the program started the CLI {len(self.lives)} times when this was "
-                f"recorded, and {len(replays)} times now. Record it again if that is meant."
-            )
+            self._fail("starts the CLI less often than", f", {len(replays)} times now")
 
-
-def lives_of(path: str, client: Optional[str] = None) -> List[Life]:
-    """The processes in a file; UsageError if it is no recording."""
-    lives: Dict[str, Life] = {}
-    unnamed = 0
-    for number, record in records_of(path):
-        direction = record["dir"]
-        run = record.get("run")
-        if not isinstance(run, str):
-            known = lives.get(f"{unnamed}")
-            if known is None or direction == "argv" or (known.lines and is_greeting(record)):
-                unnamed += 1
-            run = f"{unnamed}"
-        life = lives.get(run) or Life(run)
-        if direction == "argv":
-            life.started(record)
-        elif direction == "exit":
-            life.ended(record)
-        elif direction in ("in", "out"):
-            life.add(Line(number, record), record.get("began"))
-        else:
-            continue  # the head, or somebody's own notes
-        lives[run] = life
-    found = [life for life in lives.values() if client is None or life.client == client]
-    if not found:
-        known_names = sorted({str(life.client) for life in lives.values() if life.client})
-        raise UsageError(
-            f"there is nothing to replay in {path!r}. Make a recording first."
-            if not lives
-            else f"{path!r} has no client {client!r}, but: {', '.join(known_names)}."
+    def _fail(self, what: str, now: str) -> NoReturn:
+        raise ReplayDifference(
+            f"{self.path}: the program {what} when this was recorded "
+            f"({len(self.lives)} times then{now}). Record it again if that is meant."
         )
-    for place, life in enumerate(found):
-        life.goes_on = any(client_of(later) == client_of(life) for later in found[place + 1 :])
-    return found
-
-
-def client_of(life: Life) -> str:
-    """What the lives of one client have in common; all, where nothing is told."""
-    return life.run.rpartition("-")[0]
-
-
-def is_greeting(record: Wire) -> bool:
-    """Whether the program greets a CLI with this, which it does once in a life."""
-    message = record.get("msg")
-    request = message.get("request") if isinstance(message, dict) else None
-    return (
-        record["dir"] == "in"
-        and isinstance(request, dict)
-        and request.get("subtype") == "initialize"
-    )
-
-
-def records_of(path: str) -> Iterator[Tuple[int, Wire]]:
-    """The lines of a file that are records, with their numbers."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            # Not splitlines(), which takes more than the end of a line for one.
-            lines = file.read().split("\n")
-    except FileNotFoundError:
-        raise UsageError(
-            f"there is no recording {path!r}. Make it with Client(record={path!r})."
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path!r} cannot be read as a recording: {error}.") from None
-    for number, line in enumerate(lines, 1):
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue  # the last line of a program that was killed may be half a line
-        if not isinstance(record, dict) or not isinstance(record.get("dir"), str):
-            continue
-        version = record.get("format")
-        if record["dir"] == "head" and isinstance(version, int) and version > FORMAT:
-            raise UsageError(
-                f"{path!r} was recorded by a later release (format {version}). Update claude-sync."
-            )
-        yield number, record

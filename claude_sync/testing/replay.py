@@ -26,11 +26,13 @@ from typing import TYPE_CHECKING, Any, Dict, List, NoReturn, Optional, Set
 from ..support.conceal import Concealer, TooDeep
 from .cli_side import encoded
 from .differences import Difference, is_compared, kind_of, reply_id, same_form
+from .folders import mapped
 from .scripted import ScriptedCli
 
 if TYPE_CHECKING:
     from ..engine.launch.command import Launch
-    from .recording import Life, Line, Recording
+    from ..engine.recording.recordings import Life, Line
+    from .recording import Recording
 
 __all__ = ["Replay"]
 
@@ -168,7 +170,9 @@ class Replay(ScriptedCli):
                 actual = self._requests.pop(str(response.get("request_id")), None)
                 if actual is not None:
                     message = {**message, "response": {**response, "request_id": actual}}
-        return encoded([self._recording.folders.shown(with_ids(message, self._recording.ids))])
+        ids = self._recording.ids
+        named = mapped(message, lambda text, _: ids.get(text, text))
+        return encoded([self._recording.folders.shown(named)])
 
     # Hearing.
 
@@ -285,14 +289,3 @@ def is_counterpart(recorded: Optional[Wire], message: Wire) -> bool:
     if recorded is None or reply_id(recorded) != reply_id(message):
         return False
     return kind_of(recorded) == kind_of(message)
-
-
-def with_ids(value: Any, ids: Dict[str, str]) -> Any:
-    """A copy of a JSON value, in which ids are replaced wherever they stand alone."""
-    if isinstance(value, str):
-        return ids.get(value, value)
-    if isinstance(value, dict):
-        return {name: with_ids(part, ids) for name, part in value.items()}
-    if isinstance(value, list):
-        return [with_ids(part, ids) for part in value]
-    return value

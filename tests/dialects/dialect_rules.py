@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, NoReturn, Optional
 
-    from .cli_side import CliSide
+    from claude_sync.testing.cli_side import CliSide
 
     Wire = Dict[str, Any]
 

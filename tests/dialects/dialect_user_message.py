@@ -22,8 +22,8 @@ anything else    is echoed, in pieces
 # Loaded by its path in a process of its own, so it names its package in full.
 from __future__ import annotations
 
-from claude_sync.testing.dialect_callback import described
-from claude_sync.testing.dialect_rules import TEXT_OR_BLOCKS, StrictBackend
+from dialects.dialect_callback import described
+from dialects.dialect_rules import TEXT_OR_BLOCKS, StrictBackend
 
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False

@@ -3,13 +3,14 @@
 import logging
 
 import pytest
-from claude_sync.testing.dialect_rules import NOT_IN_THE_DOCUMENT
+from dialects import dialect_callback, dialect_user_message
+from dialects.dialect_rules import NOT_IN_THE_DOCUMENT
 from patience import PATIENCE
 
 import claude_sync
 from claude_sync import Client
 from claude_sync.protocol.codec import encode
-from claude_sync.testing import ScriptedCli, builders, dialect_callback, dialect_user_message
+from claude_sync.testing import ScriptedCli, builders
 
 SCRIPTS = {"callback": dialect_callback.speak, "user-message": dialect_user_message.speak}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from claude_sync.testing.dialect_rules import (
+from dialects.dialect_rules import (
     NOT_IN_THE_DOCUMENT,
     TEXT_OR_BLOCKS,
     StrictBackend,

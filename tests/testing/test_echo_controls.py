@@ -27,13 +27,6 @@ def test_a_new_one_answers(subtype):
         assert set(reply["response"]) == REQUESTS[subtype]
 
 
-def test_an_old_one_stays_silent():
-    """As CLIs before 2.1.40 do."""
-    with Session(style="old") as session:
-        session.send(session.request("get_usage"))
-        assert session.control("mcp_status")["request_id"] == "req_2"
-
-
 def test_settings_are_remembered():
     """They add up, and null takes one back."""
     with Session() as session:
@@ -71,13 +64,6 @@ def test_a_stopped_task_does_not_report_back():
         session.control("side_question", question="anything?")
         later = session.ask("[[sleep 0.4]]")
         assert not [each for each in later if each.get("subtype") == "task_notification"]
-
-
-def test_a_dry_run_tells_of_files():
-    """None was changed."""
-    with Session() as session:
-        told = session.control("rewind_files", dry_run=True)["response"]
-        assert told == {"canRewind": True, "filesChanged": [], "insertions": 0, "deletions": 0}
 
 
 def test_costs_are_told():

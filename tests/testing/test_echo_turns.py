@@ -31,7 +31,7 @@ def test_attachments_are_described():
     ("prompt", "expected"),
     [
         ("nothing [[here]] [[sleep]] [[deltas x]]", []),
-        ("[[sleep 1.5]][[empty]]", [("sleep", 1.5), ("empty", None)]),
+        ("[[sleep 1.5]][[empty]]", [("sleep", 1.5), ("empty", 0.0)]),
         ('a [[tool Bash {"a": [[1]]}]] b', [("tool", ("Bash", {"a": [[1]]}))]),
         ("[[tool Bash {broken]] [[size 3]]", [("size", 3.0)]),
         ("[[tool Bash [1]]]", []),

@@ -10,7 +10,7 @@ import pytest
 from claude_sync import Client
 from claude_sync.schema import form_of
 from claude_sync.testing import StandIn
-from claude_sync.testing.example_data import example_of
+from claude_sync.testing.echo_turns import example_of
 
 
 class Kind(enum.Enum):

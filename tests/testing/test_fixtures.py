@@ -157,5 +157,5 @@ def test_it_talks_to_what_the_test_asks_for(tmp_path, path):
 def test_a_difference_reaches_the_program(tmp_path):
     """The tape of another question is no answer."""
     tape = Tape(one_answer(tmp_path / "x.jsonl"))
-    with Client(**tape.options) as client, pytest.raises(CliExited, match="content: hello\\?"):
+    with Client(**tape.options) as client, pytest.raises(CliExited, match="hello\\?"):
         client.ask("hello?", timeout=PATIENCE)

@@ -402,9 +402,8 @@ def test_calls_of_the_cli_for_itself_pass_the_rules_by(model):
     assert "title" in say(model, "hello", **title)
     assert "<summary>" in say(model, summary)
     assert say(model, "Command: ls", **paths) == "ok"
-    assert say(model, "Warmup") == "ok"
     assert say(model, notification) == "noted"
-    kinds = ["conversation", "quota", "title", "compact", "side", "side", "notification"]
+    kinds = ["conversation", "quota", "title", "compact", "side", "notification"]
     assert [request.kind for request in model.requests] == kinds
     assert len(model.conversation) == 1
     model.when("done", kind="notification").reply("I heard")
@@ -523,7 +522,7 @@ def test_waiting_in_vain_tells_what_came(model):
 
 def test_close_ends_waiting(model, monkeypatch):
     """A thread in wait_for_request is told when the model closes."""
-    monkeypatch.setattr("claude_sync.testing.model.WAIT_SLICE", 2 * PATIENCE)
+    monkeypatch.setattr("claude_sync.support.waiting.SLICE", 2 * PATIENCE)
     looked = threading.Event()
 
     def look(request):

@@ -3,13 +3,12 @@
 import json
 import os
 import subprocess
-from types import SimpleNamespace
 
 import pytest
 from offline_session import FLAGS, PATIENCE, STATES, STYLES, Session, text_of
 
-from claude_sync.testing import ScriptedCli, StandIn, builders
-from claude_sync.testing.offline import NOTICE, echo
+from claude_sync.testing import StandIn, builders
+from claude_sync.testing.offline import NOTICE
 
 
 @pytest.fixture(params=STYLES)
@@ -38,13 +37,6 @@ def test_it_says_what_it_is():
         session.ask("b")
         session.cli.hang_up()
         assert b"".join(iter(session.cli.read_error, b"")).decode() == NOTICE + "\n"
-
-
-def test_only_a_new_one_lists_the_question_in_its_result(style):
-    """The uuid of the question is in the result of a new CLI."""
-    with Session(style=style) as session:
-        result = session.ask("hi")[-1]
-        assert result.get("user_message_uuids") == (["u1"] if style == "new" else None)
 
 
 def test_without_the_flag_nothing_is_streamed(style):
@@ -120,12 +112,10 @@ def test_session_states_are_told_when_asked_for():
 
 
 def test_initialize(style):
-    """The first request is answered; an old CLI refuses a second."""
+    """The greeting is answered; only new CLIs tell their version with it."""
     with Session(style=style) as session:
         body = session.control("initialize")["response"]
         assert ("claude_code_version" in body) is (style == "new")
-        again = session.control("initialize")
-        assert again["subtype"] == ("success" if style == "new" else "error")
 
 
 def test_a_new_one_speaks_to_our_servers_before_it_answers():
@@ -149,46 +139,20 @@ def test_the_model_and_the_mode_change(style):
         assert (init["model"], init["permissionMode"]) == ("opus", "plan")
 
 
-def test_an_unknown_mode():
-    """A new CLI refuses it; an old one accepts it, and answers twice."""
+def test_what_is_refused():
+    """A mode that there is not, and a request that it does not know."""
     with Session() as session:
         assert session.control("set_permission_mode", mode="bogus")["error_code"] == "invalid_mode"
-    with Session(style="old") as session:
-        first = session.control("set_permission_mode", mode="bogus")
-        second = session.read()["response"]
-        assert first["request_id"] == second["request_id"]
-
-
-def test_an_unknown_request():
-    """A new CLI says that it does not know it; an old one never answers."""
-    with Session() as session:
         assert session.control("nonsense")["error_code"] == "unsupported_request"
-    with Session(style="old") as session:
-        session.send(session.request("nonsense"), session.request("interrupt"))
-        assert session.read()["response"]["request_id"] == "req_2"
-
-
-def test_a_message_of_another_dialect():
-    """A new CLI ignores it, an old one exits."""
-    with Session() as session:
-        session.send({"type": "user_message", "text": "hi"})
-        assert session.ask("a")[-1]["result"] == "echo: a"
-    cli = ScriptedCli(echo, style="old")
-    cli.start(SimpleNamespace())
-    cli.write(b'{"type": "user_message"}\n')
-    assert cli.read() == b""
-    cli.close(PATIENCE)
-    assert cli.exit_code == 1
 
 
 # Interrupts.
 
 
-def test_an_interrupt_between_turns_is_acknowledged(style):
+def test_an_interrupt_between_turns_is_acknowledged():
     """With nothing running it is answered, and no result follows."""
-    with Session(style=style) as session:
-        expected = {"still_queued": []} if style == "new" else None
-        assert session.control("interrupt").get("response") == expected
+    with Session() as session:
+        assert session.control("interrupt")["response"] == {"still_queued": []}
         assert session.ask("a")[-1]["result"] == "echo: a"
 
 

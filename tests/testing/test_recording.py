@@ -1,6 +1,5 @@
 """A recording is read as the recorder writes it, life by life."""
 
-import json
 import threading
 
 import pytest
@@ -80,27 +79,6 @@ def test_lines_that_name_no_process(tmp_path):
     assert [life.exit_code for life in lives] == [None, 3]
 
 
-def test_half_a_line_is_no_line(tmp_path):
-    """A program that was killed leaves one; the rest is played."""
-    path = one_answer(tmp_path / "x.jsonl")
-    path.write_text('{"dir":"out","t":1,"ru\n' + path.read_text() + "[1]\n" + '{"dir": 1}\n{"di')
-    assert len(Recording(path).lives[0].lines) == 6
-
-
-def test_only_line_ends_end_lines(tmp_path):
-    """Other tools write characters out that some take for the end of a line."""
-    path = tmp_path / "x.jsonl"
-    prompt = "one\u2028two\x85three"
-    then = record_echo(path, lambda client: client.ask(prompt, timeout=PATIENCE))
-    records = [json.loads(each) for each in path.read_text(encoding="utf-8").split("\n") if each]
-    lines = (json.dumps(each, ensure_ascii=False) + "\r\n" for each in records)
-    path.write_bytes("".join(lines).encode("utf-8"))
-    recording = Recording(path)
-    with Client(transport=recording.replay) as client:
-        assert client.ask(prompt, timeout=PATIENCE) == then
-    recording.assert_done()
-
-
 def test_what_nobody_could_have_written_is_no_line(tmp_path):
     """A line that is nested too deeply to be read stops nobody."""
     path = one_answer(tmp_path / "x.jsonl")
@@ -149,15 +127,8 @@ def test_a_process_that_is_made_and_not_started_is_missing(tmp_path):
     """What was recorded of it was not said; it can be closed like any other."""
     recording = Recording(one_answer(tmp_path / "x.jsonl"))
     recording.replay().close(PATIENCE)
-    with pytest.raises(ReplayDifference, match="1 times when this was recorded, and 0 times now"):
+    with pytest.raises(ReplayDifference, match="1 times then, 0 times now"):
         recording.assert_done()
-
-
-def test_a_client_that_did_not_record_is_refused(tmp_path):
-    """The error names those that did."""
-    path = one_answer(tmp_path / "x.jsonl")
-    with pytest.raises(UsageError, match="no client 'other', but: first"):
-        Recording(path, client="other")
 
 
 @pytest.mark.parametrize("settings", [{"speed": 0}, {"speed": -1}, {"patience": 0}])
@@ -187,7 +158,7 @@ def test_one_start_too_few(tmp_path):
     recording = Recording(path)
     with Client(transport=recording.replay) as client:
         client.start(PATIENCE)
-    with pytest.raises(ReplayDifference, match="2 times when this was recorded, and 1 times now"):
+    with pytest.raises(ReplayDifference, match="2 times then, 1 times now"):
         recording.assert_done()
 
 
@@ -196,7 +167,7 @@ def test_a_question_that_is_not_asked_any_more(tmp_path):
     recording = Recording(one_answer(tmp_path / "x.jsonl"))
     with Client(transport=recording.replay) as client:
         client.start(PATIENCE)
-    with pytest.raises(ReplayDifference, match=r"(?s)line 4.*ended before that.*-.*content: hi"):
+    with pytest.raises(ReplayDifference, match=r"(?s)line 4.*ended before that.*-.*hi"):
         recording.assert_done()
 
 
@@ -223,10 +194,3 @@ def test_hanging_up(tmp_path):
         assert client.ask("two", timeout=PATIENCE) == "second"
     assert closed.is_set()
     recording.assert_done()
-
-
-def test_its_name_is_its_file(tmp_path):
-    """A path of any kind is taken."""
-    path = one_answer(tmp_path / "x.jsonl")
-    assert repr(Recording(str(path))) == f"Recording({str(path)!r})"
-    assert json.loads(path.read_text().splitlines()[0])["dir"] == "argv"

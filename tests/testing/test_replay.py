@@ -8,7 +8,7 @@ from recorded_sessions import SESSION, answer, greeted, line, question, record_e
 
 from claude_sync import AskTimeout, CliDidNotStart, Client, ClientClosed, CliExited
 from claude_sync.testing import Recording, ReplayDifference, builders
-from claude_sync.testing.replay import Replay, with_ids
+from claude_sync.testing.replay import Replay
 
 # Of recordings in tests about what the program does not do.
 SHORT = 0.2
@@ -75,7 +75,7 @@ def test_the_programs_own_tools_are_called(tmp_path):
     then = record_echo(path, program(lambda number: 2 * number))
     assert replayed(path, program(lambda number: number + 21)) == then
     assert called == [21, 21]
-    with pytest.raises(CliExited, match=r"(?s)text: 42.*text: 441"):
+    with pytest.raises(CliExited, match=r'(?s)"text": "42".*"text": "441"'):
         replayed(path, program(lambda number: number**2))
 
 
@@ -100,7 +100,7 @@ def test_hooks_are_called(tmp_path):
     }
     then = record_echo(path, program(no))
     assert replayed(path, program(no)) == then
-    with pytest.raises(CliExited, match="permissionDecision: deny"):
+    with pytest.raises(CliExited, match='permissionDecision": "deny"'):
         replayed(path, program(None))
 
 
@@ -157,19 +157,6 @@ def test_ids_are_those_of_this_program(tmp_path):
     told, reply = replayed(path, program)
     assert told not in ("then-1", None)
     assert reply == {"canRewind": True, "of": told}
-
-
-def test_ids_stand_alone():
-    """A text that happens to have one in it is left as it is."""
-    value = {"a": ["x", "not x", 1, None], "x": "x"}
-    assert with_ids(value, {"x": "y"}) == {"a": ["y", "not x", 1, None], "x": "y"}
-
-
-def test_what_is_no_message_is_said_again(tmp_path):
-    """A banner was noise then and is noise now."""
-    banner = {"dir": "out", "t": 0, "run": "abc-1", "raw": "Welcome!"}
-    path = session(tmp_path / "x.jsonl", banner, question("hi", "u"), *answer("hello", "u"))
-    assert replayed(path, lambda client: str(client.ask("hi", timeout=PATIENCE))) == "hello"
 
 
 def test_requests_of_several_threads_may_change_places(tmp_path):
@@ -274,31 +261,6 @@ def test_a_process_that_died_in_mid_turn_dies(tmp_path):
     assert replayed(path, program) == (3, "second")
 
 
-def test_a_process_that_was_killed_while_idle_is_started_again(tmp_path):
-    """Nobody waited for it then; the next question finds it gone."""
-    path = write(
-        tmp_path / "x.jsonl",
-        *greeted("abc-1"),
-        question("one", "u1", "abc-1"),
-        *answer("first", "u1", "abc-1"),
-        line("exit", -9, "abc-1"),
-        *greeted("abc-2"),
-        question("two", "u2", "abc-2"),
-        *answer("second", "u2", "abc-2"),
-        line("exit", 0, "abc-2"),
-    )
-
-    def program(client):
-        first = str(client.ask("one", timeout=PATIENCE))
-        try:
-            second = str(client.ask("two", timeout=PATIENCE))
-        except CliExited:  # it was sent a moment before the end was noticed
-            second = str(client.ask("two", timeout=PATIENCE))
-        return first, second
-
-    assert replayed(path, program) == ("first", "second")
-
-
 def test_it_ends_with_the_client_as_it_ended_then(tmp_path):
     """The exit code of the recording is the one that on_close is told."""
     path = session(
@@ -340,7 +302,9 @@ def test_another_question(tmp_path):
         # Nothing more is played: what follows could only be confusing.
         with pytest.raises(ReplayDifference, match=r"2\+3\?"):
             recording.replay()
-    with pytest.raises(ReplayDifference, match=r"(?s)-.*content: 2\+2\?\n\+.*content: 2\+3\?\n"):
+    with pytest.raises(
+        ReplayDifference, match=r'(?s)-.*content": "2\+2\?"\n\+.*content": "2\+3\?"\n'
+    ):
         recording.assert_done()
 
 
@@ -376,25 +340,13 @@ def test_same_decides_what_is_the_same(tmp_path):
     assert seen[0] == ("at 10:15", "at 11:20", False)
 
 
-def test_one_question_too_many(tmp_path):
-    """After the last question of the recording there is nothing to say to another."""
-    path = session(tmp_path / "x.jsonl", question("a", "u"), *answer("1", "u"))
-
-    def program(client):
-        client.ask("a", timeout=PATIENCE)
-        client.ask("b", timeout=PATIENCE)
-
-    with pytest.raises(CliExited, match=r"(?s)-\(nothing\).*content: b"):
-        replayed(path, program)
-
-
 def test_a_question_where_nothing_was_said(tmp_path):
     """A client that was opened and closed; a program that catches the error fails all the same."""
     path = write(tmp_path / "x.jsonl", line("argv", ["claude"]), line("exit", 0))
     recording = Recording(path)
     with Client(transport=recording.replay) as client, pytest.raises(CliDidNotStart) as caught:
         client.ask("a", timeout=PATIENCE)
-    assert "+  subtype: initialize" in str(caught.value)
+    assert '"subtype": "initialize"' in str(caught.value)
     with pytest.raises(ReplayDifference, match="does not do what was recorded"):
         recording.assert_done()
 
@@ -422,7 +374,7 @@ def test_a_question_that_was_left_out(tmp_path):
         question("b", "u2"),
         *answer("2", "u2"),
     )
-    with pytest.raises(CliExited, match=r"(?s)content: a.*content: b"):
+    with pytest.raises(CliExited, match=r'(?s)content": "a.*content": "b"'):
         replayed(path, lambda client: client.ask("b", timeout=PATIENCE))
 
 
@@ -435,20 +387,7 @@ def test_a_request_that_was_left_out(tmp_path):
         question("a", "u1"),
         *answer("1", "u1"),
     )
-    with pytest.raises(CliExited, match=r"(?s)0.2 seconds.*subtype: set_it"):
-        replayed(path, lambda client: client.ask("a", timeout=PATIENCE), {"patience": SHORT})
-
-
-def test_a_turn_that_is_not_interrupted_any_more(tmp_path):
-    """The program waits for a result that came after its interrupt: told, not hung."""
-    path = session(
-        tmp_path / "x.jsonl",
-        question("a", "u1"),
-        line("in", builders.control_request("interrupt", request_id="r")),
-        line("out", builders.control_response("r", {})),
-        *answer("1", "u1"),
-    )
-    with pytest.raises(CliExited, match=r"(?s)-.*subtype: interrupt.*\+\(nothing\)"):
+    with pytest.raises(CliExited, match=r'(?s)0.2 seconds.*subtype": "set_it"'):
         replayed(path, lambda client: client.ask("a", timeout=PATIENCE), {"patience": SHORT})
 
 
@@ -473,7 +412,7 @@ def test_a_permission_that_is_decided_otherwise(tmp_path):
 
     settings = {"same": lambda then, now: then["response"]["response"] == body == without_id(now)}
     assert replayed(path, program(lambda request: request.allow()), settings) == "1"
-    with pytest.raises(CliExited, match=r"(?s)-\s+behavior: allow.*\+\s+behavior: deny"):
+    with pytest.raises(CliExited, match=r'(?s)-\s+"behavior": "allow".*\+\s+"behavior": "deny"'):
         replayed(path, program(lambda request: request.deny("no")), settings)
 
 

@@ -17,7 +17,7 @@ import time
 import jsonschema
 from patience import PATIENCE
 
-from claude_sync.bridge.schema import schema
+from claude_sync.bridge.command import schema
 from claude_sync.bridge.server import serve
 
 SCHEMA = schema()

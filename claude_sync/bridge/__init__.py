@@ -48,26 +48,19 @@ What this backend does beyond the document in other sessions. All of it is optio
     ``env``, ``extra_args``, ``settings``, ``plugins``, files (of servers, prompts, a
     conversation to resume), hooks of subagents, and ``bypassPermissions`` (here, in a subagent,
     a call or an answer) need ``--trust-client``. ``include_partial_messages`` is off unless
-    asked for. Each config of ``hooks`` may have ``timeout``, in seconds.
+    asked for.
 ``session.created``
     ``sdk_session_id`` is null for a conversation that is continued, or copied, until the CLI
     has told its id, which every ``sdk.message`` has.
 ``session.send``
-    ``message`` may be a list of content blocks. ``steer: true``: it joins the turn that is
-    running; an error if none is. ``should_query: false``: it is put into the conversation
-    without a question. ``verbatim: true``: no ``@path`` in it is read, and no ``/`` makes a
-    command. Messages are asked one after the other, in order; one that is sent while a turn runs
-    waits for its end. ``session.interrupt``, ``setModel``, ``setPermissionMode`` and
-    ``setMaxThinkingTokens`` are done in the order in which they are sent, too, but wait for
-    no turn: they count for the one that runs, and for messages that still wait. Other calls,
-    and answers to callbacks, do not wait for anything.
-``session.interrupt``
-    It ends the turn that runs; messages that wait for its end are asked then.
-    ``cancel_queued: false`` leaves alone what the CLI has and has not begun (what was
-    steered); else that is withdrawn, by new CLIs.
+    ``message`` may be a list of content blocks. Messages are asked one after the other, in order;
+    one that is sent while a turn runs waits for its end. ``session.interrupt``, ``setModel``,
+    ``setPermissionMode`` and ``setMaxThinkingTokens`` are done in the order in which they are
+    sent, too, but wait for no turn. Other calls, and answers to callbacks, do not wait for
+    anything.
 ``session.kill``
     ``timeout``: how many seconds the CLI has to end in peace, up to 10; 0 kills it. Until it
-    has ended it counts: with ``--max-sessions`` sessions, the next one waits for that.
+    has ended, and ``session.killed`` is sent, it counts for ``--max-sessions``.
 ``callback.request``
     Also ``blocked_path``, ``tool_use_id``, ``decision_reason``, ``title``, ``description``,
     ``agent_id``, where known. Without an answer within 300 seconds (``--callback-timeout``)
@@ -79,20 +72,16 @@ What this backend does beyond the document in other sessions. All of it is optio
     ``permission_decision`` and ``permissionDecision`` will do, and so in its ``decision``.
     An answer that cannot be is an ``INVALID_MESSAGE``, and the callback stays open.
 ``query.call``
-    ``method`` may be any control method of ``claude_sync.Client``, in snake_case or
-    camelCase (``context_usage``, ``side_question``, ``compact``, ...), and ``control``:
-    ``args: ["get_settings", {"field": 1}]`` sends any request the CLI knows, as far as the
-    client is trusted. ``kwargs``: an object of arguments by name (``timeout``). The result
-    is the CLI's own reply. A method that was called and failed is a ``query.result`` with
+    The eight methods. One that was called and failed is a ``query.result`` with
     ``success: false``, ``error`` and ``details`` (``error``: the class of the error, ``code``
     and ``text``: the CLI's); one that cannot be called so is an ``error``
-    ``QUERY_METHOD_FAILED``.
+    ``QUERY_METHOD_FAILED``. For whatever else the CLI knows there are raw sessions.
 ``error``
     ``details`` may have ``error`` (the class of the error here), ``exit_code`` and
     ``stderr_tail`` (of a CLI that died, ``error`` is ``CliExited`` then; the next message
     starts it again, resumed, unless ``on_crash`` is ``raise``). An ``SDK_ERROR`` with the
     ``id`` of a ``session.send`` or ``session.create`` says that this message gets no
-    ``result``; one without an ``id``, that the CLI has ended while nothing was asked.
+    ``result``.
 """
 
 from __future__ import annotations
@@ -102,11 +91,11 @@ from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
     from .client import Bridge
-    from .server import main, serve
+    from .server import serve
 
-__all__ = ["Bridge", "main", "serve"]
+__all__ = ["Bridge", "serve"]
 
-HOMES = {"Bridge": ".client", "main": ".server", "serve": ".server"}
+HOMES = {"Bridge": ".client", "serve": ".server"}
 
 
 if not TYPE_CHECKING:  # a checker would believe that there is every name

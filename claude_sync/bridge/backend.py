@@ -10,8 +10,8 @@ Decided here and nowhere else:
 
 * A line belongs to the session that it names; where it names none, to the one that asked,
   which the id tells. What belongs to nobody goes to the log.
-* Whoever writes never waits: what the pipe does not take is left to a thread. Whoever
-  reads waits for no session: what a slow one has not read yet is kept for it.
+* Whoever writes never waits, and whoever reads waits for no session: what a slow one has not
+  read yet is kept for it.
 * When the process ends, all sessions end, at once, each with the reason.
 """
 
@@ -62,14 +62,15 @@ class Backend:
         self._command = tuple(command)
         self._env = env
         self._cwd = cwd
+        self._name = name
         self._process = ProcessTransport()
-        # One that does not listen is ended: what is said to it would be lost.
-        self._sender = Sender(self._process, name, self._process.kill)
+        self._sender: Optional[Sender] = None
         self._stderr: Deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         # Guards the four below.
         self._lock = threading.Lock()
-        self._sessions: Dict[str, SessionTransport] = {}
+        # By what the ids of their envelopes begin with, and by their names.
         self._transports: Dict[str, SessionTransport] = {}
+        self._sessions: Dict[str, SessionTransport] = {}
         self._error: Optional[Tuple[str, Optional[int]]] = None
         self._count = 0
         self._is_closing = False
@@ -91,6 +92,8 @@ class Backend:
                 f"the backend of the bridge was not found: {', '.join(error.searched)}",
                 argv=self.argv,
             ) from None
+        # One that does not listen is ended: what is said to it would be lost.
+        self._sender = Sender(self._process, self._name, self._process.kill)
         self._errors.start()
         self._reader.start()
 
@@ -148,30 +151,31 @@ class Backend:
         with self._lock:
             self._sessions[session_id] = transport
 
-    def leave(self, prefix: str, session_id: Optional[str]) -> None:
+    def leave(self, transport: SessionTransport) -> None:
         """Nothing is wanted of a session any more."""
         with self._lock:
-            self._transports.pop(prefix, None)
-            self._sessions.pop(session_id or "", None)
+            for table in (self._transports, self._sessions):
+                for name in [name for name, each in table.items() if each is transport]:
+                    del table[name]
 
     def send(self, line: bytes) -> None:
         """Write a line, without waiting."""
         if logger.isEnabledFor(DEBUG) and not line.startswith(LINE_BEGINS):
             logger.debug("> %s", shortened(line))
-        self._sender.send(line)
+        if self._sender is not None:
+            self._sender.send(line)
 
     # What it says.
 
     def _read(self) -> None:
         splitter = LineSplitter()
+        chunk = b"..."
         try:
-            while True:
+            while chunk:
                 chunk = self._process.read()
                 lines = splitter.feed(chunk) if chunk else splitter.end()
                 for prefix, group in itertools.groupby(lines, prefix_of):
                     self._hear_group(prefix, list(group))
-                if not chunk:
-                    return
         except Exception:
             logger.exception("reading from the backend of the bridge failed")
         finally:
@@ -180,18 +184,18 @@ class Backend:
     def _hear_group(self, prefix: bytes, lines: List[bytes]) -> None:
         """Lines with the same prefix: of the CLI of one raw session, if there is one."""
         raw = raw_line(prefix)
-        if raw is None:
-            for line in lines:
-                try:
-                    self._hear(line)
-                except Exception:
-                    # A line that nobody foresaw must not end the conversations of others.
-                    logger.exception("a line of the backend could not be handled")
+        if raw is not None:
+            with self._lock:
+                transport = self._sessions.get(raw[0])
+            if transport is not None:
+                transport.receive_lines([line[PAYLOAD_BEGINS:-1] for line in lines])
             return
-        with self._lock:
-            transport = self._sessions.get(raw[0])
-        if transport is not None:
-            transport.receive_lines([line[PAYLOAD_BEGINS:-1] for line in lines])
+        for line in lines:
+            try:
+                self._hear(line)
+            except Exception:
+                # A line that nobody foresaw must not end the conversations of others.
+                logger.exception("a line of the backend could not be handled")
 
     def _hear(self, line: bytes) -> None:
         envelope = decode(line)
@@ -208,23 +212,19 @@ class Backend:
         elif envelope.get("type") == "error":
             logger.warning("the backend of the bridge says: %s", redact_text(str(payload)[:1000]))
 
-    def _addressee(self, envelope: Dict[str, Any]) -> Optional[SessionTransport]:
-        session_id, identity = envelope.get("session_id"), envelope.get("id")
+    def _addressee(self, envelope: Mapping[str, Any]) -> Optional[SessionTransport]:
+        prefix, dash, _ = str(envelope.get("id")).partition("-")
         with self._lock:
-            transport = self._sessions.get(session_id) if isinstance(session_id, str) else None
-            if transport is None and isinstance(identity, str):
-                prefix, dash, _ = identity.partition("-")
-                transport = self._transports.get(prefix + dash)
-        return transport
+            named = self._sessions.get(str(envelope.get("session_id")))
+            return named or self._transports.get(prefix + dash)
 
     def _read_errors(self) -> None:
         splitter = LineSplitter()
-        while True:
+        chunk = b"..."
+        while chunk:
             chunk = self._process.read_error()
             for line in splitter.feed(chunk) if chunk else splitter.end():
                 self._hear_error(line)
-            if not chunk:
-                return
 
     def _hear_error(self, line: bytes) -> None:
         text = line[:LONGEST_STDERR_LINE].decode("utf-8", "replace")
@@ -239,9 +239,8 @@ class Backend:
         """Its output has ended. On the thread that reads."""
         exit_code = self._process.wait(EXIT_PATIENCE)
         self._errors.join(EXIT_PATIENCE)
-        reason = "the backend of the bridge has ended"
-        if self._is_closing:
-            reason = "the bridge was closed"
+        is_closing = self._is_closing
+        reason = "the bridge was closed" if is_closing else "the backend of the bridge has ended"
         with self._lock:
             self._error = (reason, exit_code)
             transports = list(self._transports.values())
@@ -249,19 +248,21 @@ class Backend:
             self._sessions.clear()
         if exit_code is not None:
             reason += f" ({describe_exit(exit_code)})"
-        if not self._is_closing and transports:
+        if transports and not is_closing:
             logger.warning("%s", reason)
-        last_words = [] if self._is_closing else self.last_words()
+        last_words = [] if is_closing else self.last_words()
         for transport in transports:
             transport.backend_ended(reason, last_words, exit_code)
-        self._sender.stop()
+        if self._sender is not None:
+            self._sender.stop()
         self._shut(CLEARING_TIME)
         self._join(EXIT_PATIENCE)
         self._process.free()
 
     def _join(self, timeout: float) -> None:
-        for thread in (self._reader, self._errors, self._sender.thread):
-            if thread is not None and thread.ident and thread is not threading.current_thread():
+        writer = [] if self._sender is None else [self._sender.thread]
+        for thread in (self._reader, self._errors, *writer):
+            if thread.ident and thread is not threading.current_thread():
                 thread.join(timeout)
 
     def _shut(self, timeout: float) -> None:

@@ -22,25 +22,19 @@ Wire = Mapping[str, Any]
 
 # How many answers are remembered, in case they are refused.
 REMEMBERED = 100
-# What the kind of a hook's callback begins with; the event follows.
-HOOK = "hook "
 # What the matcher of a hook is held against.
 MATCHED = ("tool_name", "notification_type", "agent_type", "source", "trigger")
 PLAIN_NAMES = re.compile(r"[\w|]+")
+RENAMED = {"tool_input": "input", "suggestions": "permission_suggestions"}
 
 
 class CallbackForms:
-    """
-    The callbacks of one session.
-
-    Attributes:
-        answered: The kinds of the last callbacks that were answered, by their ids.
-
-    """
+    """The callbacks of one session."""
 
     def __init__(self) -> None:
+        # The event of each hook that is called, "" for a permission; by their ids.
         self._open: Dict[str, str] = {}
-        self.answered: Dict[str, str] = {}
+        self._answered: Dict[str, str] = {}
         self._hooks: Dict[str, List[Tuple[Optional[str], str]]] = {}
         # The last event that was told without saying to whom, and to how many by now.
         self._repeated: Tuple[Any, int] = (None, 0)
@@ -53,44 +47,35 @@ class CallbackForms:
         for event, entries in greeting.items():
             for entry in entries:
                 matcher = entry.get("matcher")
-                identity = entry["hookCallbackIds"][0]
-                self._hooks.setdefault(event, []).append((matcher, identity))
-                config = {} if matcher is None else {"matcher": matcher}
-                told.setdefault(event, []).append(config)
+                self._hooks.setdefault(event, []).append((matcher, entry["hookCallbackIds"][0]))
+                told.setdefault(event, []).append({} if matcher is None else {"matcher": matcher})
         return told
 
     # What the backend asks.
 
     def request(self, identity: str, payload: Wire) -> Optional[Dict[str, Any]]:
         """A callback as the CLI would have asked; None for what nobody here knows."""
-        kind = payload.get("callback_type")
-        made = None
-        known = str(kind)
+        kind, event = payload.get("callback_type"), str(payload.get("hook_event"))
         if kind == "can_use_tool":
-            made = permission_request(payload)
-        elif kind == "hook":
-            made = self._hook_request(payload)
-            known = f"{HOOK}{payload.get('hook_event')}"
-        if made is not None:
-            self._open[identity] = known
-        return made
+            self._open[identity] = ""
+            told = {key: value for key, value in payload.items() if value is not None}
+            del told["callback_type"]
+            made = {RENAMED.get(key, key): value for key, value in told.items()}
+            return {"input": {}, **made, "subtype": "can_use_tool"}
+        about = payload.get("hook_input")
+        about = about if isinstance(about, dict) else {}
+        use_id = payload.get("tool_use_id")
+        callback_id = self._hook_of(event, about, use_id) if kind == "hook" else None
+        if callback_id is None:
+            return None
+        self._open[identity] = event
+        made = {"subtype": "hook_callback", "callback_id": callback_id}
+        made["input"] = {"hook_event_name": event, **about}
+        return {**made, **({} if use_id is None else {"tool_use_id": use_id})}
 
     def withdraw(self, identity: str) -> bool:
         """The answer is no longer wanted; whether it was."""
         return self._open.pop(identity, None) is not None
-
-    def _hook_request(self, payload: Wire) -> Optional[Dict[str, Any]]:
-        event = str(payload.get("hook_event"))
-        about = payload.get("hook_input")
-        about = about if isinstance(about, dict) else {}
-        callback_id = self._hook_of(event, about, payload.get("tool_use_id"))
-        if callback_id is None:
-            return None
-        made: Dict[str, Any] = {"subtype": "hook_callback", "callback_id": callback_id}
-        made["input"] = {"hook_event_name": event, **about}
-        if payload.get("tool_use_id") is not None:
-            made["tool_use_id"] = payload["tool_use_id"]
-        return made
 
     def _hook_of(self, event: str, about: Wire, tool_use_id: Any) -> Optional[str]:
         hooks = self._hooks.get(event)
@@ -106,55 +91,34 @@ class CallbackForms:
 
     # What this side answers.
 
-    def answer(self, identity: str, response: Wire) -> Optional[Tuple[Dict[str, Any], bool]]:
-        """
-        The payload of the answer, and whether the turn has to be interrupted beside it.
-
-        None where nobody waits for it.
-        """
-        kind = self._open.pop(identity, None)
-        if kind is None:
+    def answer(self, identity: str, response: Wire) -> Optional[Dict[str, Any]]:
+        """The payload of the answer; None where nobody waits for it."""
+        event = self._open.pop(identity, None)
+        if event is None:
             return None
-        self.answered[identity] = kind
-        if len(self.answered) > REMEMBERED:
-            del self.answered[next(iter(self.answered))]
-        failed = response.get("subtype") == "error"
+        self._answered[identity] = event
+        if len(self._answered) > REMEMBERED:
+            del self._answered[next(iter(self._answered))]
         body = response.get("response")
-        body = body if isinstance(body, dict) and not failed else {}
-        if kind.startswith(HOOK):
-            return {snake_case(key): value for key, value in body.items()}, False
-        return permission_answer(body), body.get("interrupt") is True
+        body = body if isinstance(body, dict) and response.get("subtype") != "error" else {}
+        if event:
+            return {snake_case(key): value for key, value in body.items()}
+        if body.get("behavior") != "allow":
+            return {"behavior": "deny", "message": str(body.get("message") or "no")}
+        rules = body.get("updatedPermissions")
+        payload = {"behavior": "allow", "updated_input": body.get("updatedInput") or {}}
+        return {**payload, **({"updated_permissions": rules} if rules else {})}
 
     def safe_answer(self, identity: str, reason: str) -> Optional[Dict[str, Any]]:
         """Another answer, which lets nothing through, for one that was refused; once."""
-        kind = self.answered.pop(identity, None)
-        text = f"The answer of the program could not be used ({reason}), so it is no."
-        if kind == "can_use_tool":
-            return {"behavior": "deny", "message": text}
-        if kind is None:
+        event = self._answered.pop(identity, None)
+        if event is None:
             return None
-        blocked = failed_hook_output(kind[len(HOOK) :], text) or {}
+        text = f"The answer of the program could not be used ({reason}), so it is no."
+        if not event:
+            return {"behavior": "deny", "message": text}
+        blocked = failed_hook_output(event, text) or {}
         return {snake_case(key): value for key, value in blocked.items()}
-
-
-def permission_request(payload: Wire) -> Dict[str, Any]:
-    """A request for permission."""
-    renamed = {"tool_input": "input", "suggestions": "permission_suggestions"}
-    made: Dict[str, Any] = {"subtype": "can_use_tool", "input": {}}
-    for key, value in payload.items():
-        if key not in ("callback_type", "request") and value is not None:
-            made[renamed.get(key, key)] = value
-    return made
-
-
-def permission_answer(body: Wire) -> Dict[str, Any]:
-    """Yes or no."""
-    if body.get("behavior") != "allow":
-        return {"behavior": "deny", "message": str(body.get("message") or "no")}
-    payload = {"behavior": "allow", "updated_input": body.get("updatedInput") or {}}
-    if body.get("updatedPermissions"):
-        payload["updated_permissions"] = body["updatedPermissions"]
-    return payload
 
 
 def matches(matcher: Optional[str], subject: Optional[str]) -> bool:

@@ -21,7 +21,7 @@ from ..support.text import camel_case
 if TYPE_CHECKING:
     from ..permissions.request import PermissionRequest
 
-__all__ = ["Callback", "Callbacks", "HookCallback", "PermissionCallback"]
+__all__ = ["Callback", "HookCallback", "PermissionCallback"]
 
 DENIED_IN_TIME = "Permission request timed out"
 
@@ -40,12 +40,13 @@ class Callback:
 
     """
 
+    timer: threading.Timer
+
     def __init__(self, payload: Dict[str, Any]) -> None:
         self.id = str(uuid4())
         self.payload = payload
-        self.timer: Optional[threading.Timer] = None
 
-    def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
+    def read(self, payload: Mapping[str, Any]) -> Callable[[], object]:
         """What gives the answer in *payload* to the CLI; UsageError if it is none."""
         raise NotImplementedError
 
@@ -62,16 +63,15 @@ class PermissionCallback(Callback):
         self._request = request
         self._check = check
 
-    def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
+    def read(self, payload: Mapping[str, Any]) -> Callable[[], object]:
         """See the base class."""
-        behavior = payload.get("behavior")
-        request = self._request
+        behavior, request = payload.get("behavior"), self._request
         if behavior == "deny":
             message = payload.get("message")
             if message is not None and not isinstance(message, str):
                 raise UsageError("message must be a string, the reason that Claude reads.")
             words = {} if message is None else {"message": message}
-            return lambda: drop(request.deny(**words, interrupt=payload.get("interrupt") is True))
+            return lambda: request.deny(**words, interrupt=payload.get("interrupt") is True)
         if behavior != "allow":
             raise UsageError(f"behavior must be 'allow' or 'deny', not {behavior!r}.")
         changed = payload.get("updated_input")
@@ -83,7 +83,7 @@ class PermissionCallback(Callback):
         rules = updates(self._check(payload.get("updated_permissions") or []))
         # Later, when the callback is closed, nobody would be left to give another answer.
         encode({"updated_input": changed, "updated_permissions": rules})
-        return lambda: drop(request.allow(changed, permissions=rules))
+        return lambda: request.allow(changed, permissions=rules)
 
     def expire(self) -> None:
         """See the base class."""
@@ -112,16 +112,14 @@ class HookCallback(Callback):
         self._cancelled.wait()
         return self._answer
 
-    def read(self, payload: Mapping[str, Any]) -> Callable[[], None]:
+    def read(self, payload: Mapping[str, Any]) -> Callable[[], object]:
         """See the base class."""
-        answer = {camel_case(key): value for key, value in payload.items() if value is not None}
+        answer = in_camel_case(payload)
         specific = answer.get("hookSpecificOutput")
         if isinstance(specific, dict):
-            specific = {camel_case(key): item for key, item in specific.items()}
-            decision = specific.get("decision")
-            if isinstance(decision, dict):
-                specific["decision"] = {camel_case(key): item for key, item in decision.items()}
-            answer["hookSpecificOutput"] = specific
+            specific = answer["hookSpecificOutput"] = in_camel_case(specific)
+            if isinstance(specific.get("decision"), dict):
+                specific["decision"] = in_camel_case(specific["decision"])
         checked = hook_output(self._event, answer)
         # A hook about permissions can change the rules as well as who is asked.
         decision = (checked.get("hookSpecificOutput") or {}).get("decision")
@@ -138,36 +136,6 @@ class HookCallback(Callback):
         self._cancelled.set()
 
 
-class Callbacks:
-    """The open callbacks of one session."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards the dict
-        self._open: Dict[str, Callback] = {}
-
-    def add(self, callback: Callback) -> None:
-        """It can be answered from here on."""
-        with self._lock:
-            self._open[callback.id] = callback
-
-    def get(self, id: Optional[str]) -> Optional[Callback]:
-        """The open callback of this id, or None."""
-        with self._lock:
-            return self._open.get(id or "")
-
-    def close(self, callback: Callback) -> bool:
-        """It is over: True for the first who says so."""
-        with self._lock:
-            is_first = self._open.pop(callback.id, None) is not None
-        if is_first and callback.timer is not None:
-            callback.timer.cancel()
-        return is_first
-
-    def all(self) -> List[Callback]:
-        """Those that are open now."""
-        with self._lock:
-            return list(self._open.values())
-
-
-def drop(_: object) -> None:
-    """What a verb returns is for handlers."""
+def in_camel_case(fields: Mapping[str, Any]) -> Dict[str, Any]:
+    """The fields that are set, with names as the CLI has them."""
+    return {camel_case(name): value for name, value in fields.items() if value is not None}

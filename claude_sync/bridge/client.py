@@ -28,8 +28,9 @@ from ..options import Options, options_from
 from ..support.checks import check_seconds
 from ..support.waiting import Deadline
 from .backend import Backend, checked_command
-from .session_settings import create_payload, shared_out
-from .transport import SessionTransport
+from .documented import DocumentedTransport
+from .session_settings import document_payload, raw_payload, shared_out
+from .transport import RawTransport, SessionTransport
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -56,8 +57,8 @@ class Bridge:
             this machine, as this user.
         env: Variables added to those of the program, for the command.
         cwd: The folder in which the command runs.
-        extensions: False says nothing to the backend for which the document of the protocol
-            has no words, and refuses what would need them: for backends that are strict.
+        extensions: False is for a backend of another make. Nothing is said to it for which the
+            document of the protocol has no words, and what would need them is refused.
         name: For threads and the log.
 
     """
@@ -120,12 +121,12 @@ class Bridge:
                 "the transport of a bridge's client is the bridge. Leave transport= out, or "
                 "make a Client of your own."
             )
-        create_payload(given, self._extensions)  # refused now rather than later
+        payload_of = raw_payload if self._extensions else document_payload
+        payload_of(given)  # refused now rather than later
         own, elsewhere = shared_out(given)
         # It holds this bridge: one that the program forgets lives as long as its clients.
-        make: Callable[[], SessionTransport] = functools.partial(
-            SessionTransport, self._started, elsewhere, self._extensions
-        )
+        kind = RawTransport if self._extensions else DocumentedTransport
+        make: Callable[[], SessionTransport] = functools.partial(kind, self._started, elsewhere)
         client = Client(own.replace(transport=make), **handlers)
         self._clients.add(client)
         return client

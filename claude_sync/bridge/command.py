@@ -12,13 +12,16 @@ import json
 import logging
 import os
 import sys
-from typing import Any, Optional, Sequence, Tuple
+from pathlib import Path
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 from ..cli.common import fill_streams, seconds
 from ..errors import ClaudeError
+from ..options import Options, names_of
 from .envelope import DEFAULT_CALLBACK_TIMEOUT, DEFAULT_MAX_SESSIONS
+from .options import NOT_HERE
 
-__all__ = ["add_arguments", "main", "run"]
+__all__ = ["add_arguments", "main", "run", "schema"]
 
 DESCRIPTION = """\
 Serve many Claude sessions to a front end in any language: one JSON message a line on
@@ -70,7 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=seconds,
         default=DEFAULT_CALLBACK_TIMEOUT,
-        help=f"how long an answer may take (default: {DEFAULT_CALLBACK_TIMEOUT:g})",
+        help="how long an answer to a permission or a hook may take "
+        f"(default: {DEFAULT_CALLBACK_TIMEOUT:g}); raw sessions wait as long as the front end does",
     )
     parser.add_argument("--log", metavar="LEVEL", default="warning", choices=LEVELS, help=LOG_HELP)
     parser.add_argument("--schema", action="store_true", help="print a JSON Schema of all messages")
@@ -100,8 +104,6 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
 def run(arguments: argparse.Namespace, cli: Any = None) -> int:
     """Do what *arguments* say; the exit code."""
     if arguments.schema:
-        from .schema import schema
-
         sys.stdout.write(json.dumps(schema(), indent=2) + "\n")
         return 0
     from .server import serve  # loads much that the rest of the command line has no use for
@@ -119,6 +121,23 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
         handle_signals=True,
     )
     return 0
+
+
+def schema() -> Dict[str, Any]:
+    """
+    A JSON Schema of all messages, for front ends in other languages; JSON Schema 2020-12.
+
+    Each message has a definition of its own, named by its type; ``from_front_end`` and
+    ``from_backend`` are all of one direction.
+    """
+    text = Path(__file__).with_name("schema.json").read_text(encoding="utf-8")
+    found: Dict[str, Any] = json.loads(text)
+    # Settings of this library, which check themselves; the file has those of the document.
+    options = found["$defs"]["options"]["properties"]
+    for name in names_of(Options):
+        if name not in NOT_HERE:
+            options.setdefault(name, {})
+    return found
 
 
 def take_descriptors() -> Tuple[int, int]:

@@ -31,14 +31,12 @@ __all__ = [
     "SDK_ERROR",
     "SESSION_CREATE_FAILED",
     "SESSION_NOT_FOUND",
+    "Envelope",
     "Refused",
-    "Request",
-    "encode_anything",
-    "encode_envelope",
+    "encode_json",
     "is_piece",
     "line_prefix",
     "raw_line",
-    "read_request",
 ]
 
 INVALID_MESSAGE = "INVALID_MESSAGE"
@@ -103,85 +101,73 @@ class Refused(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
-    """A message of the front end, as far as all of them are the same."""
+class Envelope:
+    """A message, in either direction; what it is about is in its ``payload``."""
 
     type: str
-    id: Optional[str]
-    session_id: Optional[str]
-    payload: Dict[str, Any]
+    payload: Mapping[str, Any]
+    id: Optional[str] = None
+    session_id: Optional[str] = None
+
+    @classmethod
+    def read(cls, line: bytes) -> Envelope:
+        """
+        The message of a front end in *line*.
+
+        Raises:
+            Refused: There is none that can be followed.
+
+        """
+        message = decode_strictly(line)
+        ids = ("id", "session_id")
+        about = {name: message[name] for name in ids if isinstance(message.get(name), str)}
+
+        def refuse(text: str) -> Refused:
+            return Refused(INVALID_MESSAGE, text, **about)
+
+        kind = message.get("type")
+        if not isinstance(kind, str) or kind not in REQUESTS:
+            known = ", ".join(REQUESTS)
+            raise refuse(f"there is no message of type {short_json(kind)}. Send one of {known}.")
+        for name in ids:
+            if message.get(name) is not None and name not in about:
+                raise refuse(f"{kind}: {name} must be a string, not {short_json(message[name])}.")
+        payload = message.get("payload")
+        payload = {} if payload is None else payload
+        if not isinstance(payload, dict):
+            raise refuse(f"{kind}: payload must be an object, not {short_json(payload)}.")
+        if REQUESTS[kind] and "session_id" not in about:
+            raise refuse(f"{kind}: session_id is missing. Put in the one of session.created.")
+        return cls(kind, payload, **about)
 
     def invalid(self, text: str) -> Refused:
         """The refusal of what is in it."""
         return Refused(INVALID_MESSAGE, f"{self.type}: {text}")
 
-
-def read_request(line: bytes) -> Request:
-    """
-    The message in *line*.
-
-    Raises:
-        Refused: There is none that can be followed.
-
-    """
-    message = decode_strictly(line)
-    about = {
-        name: message[name] for name in ("id", "session_id") if isinstance(message.get(name), str)
-    }
-
-    def refuse(text: str) -> Refused:
-        return Refused(INVALID_MESSAGE, text, **about)
-
-    kind = message.get("type")
-    if not isinstance(kind, str) or kind not in REQUESTS:
-        known = ", ".join(REQUESTS)
-        raise refuse(f"there is no message of type {short_json(kind)}. Send one of {known}.")
-    for name in ("id", "session_id"):
-        if message.get(name) is not None and name not in about:
-            raise refuse(f"{kind}: {name} must be a string, not {short_json(message[name])}.")
-    payload = message.get("payload")
-    if payload is None:
-        payload = {}
-    if not isinstance(payload, dict):
-        raise refuse(f"{kind}: payload must be an object, not {short_json(payload)}.")
-    if REQUESTS[kind] and "session_id" not in about:
-        raise refuse(f"{kind}: session_id is missing. Put in the one of session.created.")
-    return Request(kind, about.get("id"), about.get("session_id"), payload)
+    @property
+    def line(self) -> bytes:
+        """The message as one line; ``id`` and ``session_id`` only where there is one."""
+        ids = {"id": self.id, "session_id": self.session_id}
+        known = {name: value for name, value in ids.items() if value is not None}
+        return encode_json({"type": self.type, **known, "payload": self.payload})
 
 
 def decode_strictly(line: bytes) -> Dict[str, Any]:
     """The JSON object in *line*; unlike what CLIs say, it must be right in every byte."""
     try:
-        text = line.decode("utf-8")
+        value = json.loads(line.decode("utf-8"), parse_int=integer)
     except UnicodeDecodeError as error:
-        raise Refused(
-            INVALID_MESSAGE, f"a line is not UTF-8 (byte {error.start}). Send JSON in UTF-8."
-        ) from None
-    try:
-        value = json.loads(text, parse_int=integer)
+        text = f"a line is not UTF-8 (byte {error.start}). Send JSON in UTF-8."
+        raise Refused(INVALID_MESSAGE, text) from None
     except (ValueError, RecursionError) as error:
-        raise Refused(
-            INVALID_MESSAGE, f"a line is not JSON ({error}). Send one JSON object a line."
-        ) from None
+        text = f"a line is not JSON ({error}). Send one JSON object a line."
+        raise Refused(INVALID_MESSAGE, text) from None
     if not isinstance(value, dict):
         raise Refused(INVALID_MESSAGE, f"a message is a JSON object, not {short_json(value)}.")
     return value
 
 
-def encode_envelope(
-    kind: str, payload: Mapping[str, Any], *, id: Optional[str], session_id: Optional[str]
-) -> bytes:
-    """A message of ours as one line; ``id`` and ``session_id`` only where there is one."""
-    message: Dict[str, Any] = {"type": kind}
-    if id is not None:
-        message["id"] = id
-    if session_id is not None:
-        message["session_id"] = session_id
-    message["payload"] = payload
-    return encode_anything(message)
-
-
-def encode_anything(message: Mapping[str, Any]) -> bytes:
+def encode_json(message: Mapping[str, Any]) -> bytes:
     """A message as one line, whatever numbers are in it."""
     try:
         text = ujson.dumps(
@@ -206,6 +192,4 @@ def finite(value: Any) -> Any:
         return None
     if isinstance(value, Mapping):
         return {str(key): finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
-    return value
+    return [finite(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -27,7 +27,7 @@ from ..options.rules import check_option
 from ..prompts import user_message
 from ..support.text import camel_case
 from ..support.text import short_json as shown
-from .envelope import SESSION_CREATE_FAILED, Refused, Request
+from .envelope import SESSION_CREATE_FAILED, Envelope, Refused
 
 __all__ = [
     "DEFAULT_CREDIT",
@@ -49,9 +49,8 @@ NOT_HERE = (*(name for name, setting in SETTINGS.items() if setting.kept == "pro
 # Settings by which a front end could run, or read, anything.
 NEEDS_TRUST = tuple(name for name, setting in SETTINGS.items() if setting.trust)
 BYPASS = "bypassPermissions"
-HOOK_KEYS = ("matcher", "timeout")
-# The event, the matcher, and how many seconds an answer may take.
-Hook = Tuple[str, Optional[str], Optional[float]]
+# The event, and the matcher.
+Hook = Tuple[str, Optional[str]]
 # So many bytes of a raw session may be on their way.
 DEFAULT_CREDIT = 1024 * 1024
 ADVICE = "Start the backend with --trust-client if the front end may do that."
@@ -129,7 +128,7 @@ class Plan:
     credit: int = DEFAULT_CREDIT
 
 
-def plan_of(request: Request, policy: Policy) -> Plan:
+def plan_of(request: Envelope, policy: Policy) -> Plan:
     """
     The session that a ``session.create`` asks for.
 
@@ -138,18 +137,23 @@ def plan_of(request: Request, policy: Policy) -> Plan:
 
     """
     payload = request.payload
-    prompt = payload.get("prompt", "")
-    if prompt is not None and not isinstance(prompt, (str, list)):
+    prompt = payload.get("prompt")
+    cwd, options = payload.get("cwd"), payload.get("options")
+    credit, raw = payload.get("credit", DEFAULT_CREDIT), payload.get("raw") is True
+    if not isinstance(prompt, (str, list, type(None))):
         raise request.invalid("prompt must be a string, or a list of content blocks.")
-    cwd = payload.get("cwd")
     if cwd is not None and not isinstance(cwd, str):
         raise request.invalid(f"cwd must be a string, not {shown(cwd)}.")
-    options = payload.get("options")
     if options is not None and not isinstance(options, dict):
         raise request.invalid(f"options must be an object, not {shown(options)}.")
-    is_blank = prompt is None or (isinstance(prompt, str) and not prompt.strip())
+    if isinstance(credit, bool) or not isinstance(credit, int) or credit < 0:
+        raise request.invalid(f"credit must be a number of bytes, not {shown(credit)}.")
+    if isinstance(prompt, str) and not prompt.strip():
+        prompt = None
+    if raw and prompt is not None:
+        raise request.invalid("a raw session has no prompt. Send it session.line.")
     try:
-        if prompt is not None and not is_blank:
+        if prompt is not None:
             user_message(prompt)
     except UsageError as error:
         raise request.invalid(str(error)) from None
@@ -160,13 +164,7 @@ def plan_of(request: Request, policy: Policy) -> Plan:
         Options(**settings)
     except (UsageError, TypeError) as error:
         raise Refused(SESSION_CREATE_FAILED, str(error), {"error": type(error).__name__}) from None
-    credit = payload.get("credit", DEFAULT_CREDIT)
-    if isinstance(credit, bool) or not isinstance(credit, int) or credit < 0:
-        raise request.invalid(f"credit must be a number of bytes, not {shown(credit)}.")
-    raw = payload.get("raw") is True
-    if raw and not is_blank:
-        raise request.invalid("a raw session has no prompt. Send it session.line.")
-    return Plan(None if is_blank else prompt, settings, hooks, raw, credit)
+    return Plan(prompt, settings, hooks, raw, credit)
 
 
 def settings_of(given: Mapping[str, Any], cwd: Optional[str], policy: Policy) -> Dict[str, Any]:
@@ -185,7 +183,7 @@ def settings_of(given: Mapping[str, Any], cwd: Optional[str], policy: Policy) ->
             continue
         if name in NEEDS_TRUST:
             policy.require_trust(f"the option {name}")
-        settings[RENAMED.get(name, name)] = TRANSLATED.get(name, as_it_is)(value)
+        settings[RENAMED.get(name, name)] = TRANSLATED.get(name, lambda value: value)(value)
     check_settings(settings, policy)
     return settings
 
@@ -249,36 +247,21 @@ def inside(name: str, folders: Any, policy: Policy, cwd: str) -> List[str]:
 
 def hooks_of(value: Any) -> Tuple[Hook, ...]:
     """The hooks of ``options.hooks``: ``{event: [{"matcher": ...}, ...]}``."""
-    if value is None:
-        return ()
-    if not isinstance(value, dict):
-        raise UsageError(f"hooks must be an object, {{event: [config]}}; not {shown(value)}")
     hooks = []
-    for event, configs in value.items():
-        if not isinstance(configs, list):
-            raise UsageError(f"hooks[{event!r}] must be a list of configs, not {shown(configs)}")
-        for config in configs:
-            known = checked_keys(f"hooks[{event!r}]", config, HOOK_KEYS)
-            limit = known.get("timeout")
-            if limit is not None and (is_no_number(limit) or not limit > 0):
-                raise UsageError(f"the timeout of a hook is seconds above 0, not {shown(limit)}")
-            hooks.append((event, known.get("matcher"), limit))
+    groups = {} if value is None else value
+    if not isinstance(groups, dict):
+        raise UsageError(f"hooks must be an object, {{event: [config]}}; not {shown(value)}")
+    for event, configs in groups.items():
+        for config in configs if isinstance(configs, list) else [None]:
+            fields = config if isinstance(config, dict) else {"not": "an object"}
+            matcher = fields.get("matcher")
+            if set(fields) - {"matcher"} or not isinstance(matcher, (str, type(None))):
+                raise UsageError(
+                    f'hooks[{event!r}] must be a list of {{"matcher": "..."}}, with or without '
+                    f"the matcher; not {shown(configs)}"
+                )
+            hooks.append((event, matcher))
     return tuple(hooks)
-
-
-def is_no_number(value: Any) -> bool:
-    """Whether *value* is neither an int nor a float."""
-    return isinstance(value, bool) or not isinstance(value, (int, float))
-
-
-def checked_keys(where: str, value: Any, known: Tuple[str, ...]) -> Dict[str, Any]:
-    """The fields of an object that are set, all of them known."""
-    if not isinstance(value, dict):
-        raise UsageError(f"each item of {where} must be an object, not {shown(value)}")
-    for key in value:
-        if key not in known:
-            raise UsageError(f"{where} knows no {key!r}. Write one of {', '.join(known)}.")
-    return {key: item for key, item in value.items() if item is not None}
 
 
 def schema_of(value: Any) -> Any:
@@ -296,11 +279,6 @@ def camel_keys(value: Any) -> Any:
     if isinstance(value, dict):
         return {camel_case(key): camel_keys(item) for key, item in value.items()}
     return [camel_keys(item) for item in value] if isinstance(value, list) else value
-
-
-def as_it_is(value: Any) -> Any:
-    """Most values."""
-    return value
 
 
 TRANSLATED: Dict[str, Callable[[Any], Any]] = {

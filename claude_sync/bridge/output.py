@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Callable, Deque, Dict, Optional, Set, Tuple
+from typing import Callable, Deque, Dict, List, Optional, Set, Tuple
 
 from ..log import logger
 from ..support.waiting import Deadline, wait_for
@@ -26,6 +26,9 @@ SESSION_BOUND = 4 * 1024 * 1024
 ANSWERS_BOUND = 16 * 1024 * 1024
 # So much is written in one go: enough to be fast, and not so much that joining it matters.
 ONE_WRITE = 256 * 1024
+
+# A line, and the session whose bound it counts for; None: an answer.
+Line = Tuple[bytes, Optional[str]]
 
 
 class Output:
@@ -49,16 +52,13 @@ class Output:
         self._bound = bound
         # Guards everything below; notified whenever it changes.
         self._changed = threading.Condition(threading.Lock())
-        self._lines: Deque[Tuple[bytes, Optional[str]]] = deque()
-        # Bytes of each session that are not written yet.
-        self._waiting: Dict[str, int] = {}
-        # Bytes of what belongs to no session's bound.
-        self._answers = 0
+        self._lines: Deque[Line] = deque()
+        # Bytes that are not written yet, by session.
+        self._waiting: Dict[Optional[str], int] = {}
         # Sessions that never wait again.
         self._released: Set[str] = set()
-        self._writing = False
-        # How often something was written.
-        self._writes = 0
+        # How often something was written, and begun to be.
+        self._writes = self._begun = 0
         self._ended = False
         self.is_broken = False
 
@@ -67,24 +67,16 @@ class Output:
         with self._changed:
             if session_id is not None:
                 self._changed.wait_for(lambda: self._has_room_locked(session_id))
+            if not self.is_broken:
                 self._waiting[session_id] = self._waiting.get(session_id, 0) + len(line)
-            if self.is_broken:
-                return
-            if session_id is None:
-                self._answers += len(line)
-            self._lines.append((line, session_id))
-            self._changed.notify_all()
-
-    def waits(self, session_id: str) -> int:
-        """How many bytes of a session are not written yet."""
-        with self._changed:
-            return self._waiting.get(session_id, 0)
+                self._lines.append((line, session_id))
+                self._changed.notify_all()
 
     def wait_for_room(self) -> None:
         """Wait until the front end has read enough of what it was answered."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self._answers <= ANSWERS_BOUND or self.is_broken or self._ended
+                lambda: self._waiting.get(None, 0) <= ANSWERS_BOUND or self.is_broken or self._ended
             )
 
     def release(self, session_id: str) -> None:
@@ -99,24 +91,18 @@ class Output:
             self._released.discard(session_id)
             self._waiting.pop(session_id, None)
 
-    def flush(self, silence: float, longest: float) -> bool:
-        """
-        Wait until everything is written: True.
-
-        False if nothing of it is read for *silence* seconds, or if it takes *longest*.
-        """
+    def flush(self, silence: float, longest: float) -> None:
+        """Wait until all is written, none is read for *silence* seconds, or *longest* is over."""
         deadline = Deadline(longest)
         with self._changed:
-            while not self._is_done_locked():
-                count = self._writes
-                left = min(silence, deadline.left() or 0.0)
+            written = -1
 
-                def goes_on(count: int = count) -> bool:
-                    return self._is_done_locked() or self._writes != count
+            def goes_on() -> bool:
+                return self._is_done_locked() or self._writes != written
 
-                if not wait_for(self._changed, goes_on, Deadline(left)):
-                    return False
-        return True
+            while written != self._writes and not self._is_done_locked():
+                written = self._writes
+                wait_for(self._changed, goes_on, Deadline(min(silence, deadline.left() or 0.0)))
 
     def end(self) -> None:
         """Let the thread that writes come to its end when everything is written."""
@@ -126,59 +112,45 @@ class Output:
 
     def write_all(self) -> None:
         """What the thread that writes does."""
-        while True:
-            taken = self._take()
-            if taken is None:
-                return
+        while lines := self._take():
             try:
-                self._write(taken[0])
+                self._write(b"".join([line for line, _ in lines]))
             except OSError as error:
                 logger.info("the front end reads no more: %s", error)
                 self._break()
                 return
-            self._written(taken[1])
+            self._written(lines)
 
     def _is_done_locked(self) -> bool:
-        return self.is_broken or not (self._lines or self._writing)
+        return self.is_broken or not (self._lines or self._writes < self._begun)
 
     def _has_room_locked(self, session_id: str) -> bool:
-        return (
-            self._waiting.get(session_id, 0) <= self._bound
-            or session_id in self._released
-            or self.is_broken
-        )
+        full = self._waiting.get(session_id, 0) > self._bound
+        return not full or session_id in self._released or self.is_broken
 
-    def _take(self) -> Optional[Tuple[bytes, Dict[Optional[str], int]]]:
-        """What to write next, and how much of it is whose; None at the end."""
+    def _take(self) -> List[Line]:
+        """What to write next; nothing at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._lines or self._ended)
-            lines = []
+            lines: List[Line] = []
             size = 0
-            of_sessions: Dict[Optional[str], int] = {}
             while self._lines and size < ONE_WRITE:
-                line, session_id = self._lines.popleft()
-                lines.append(line)
-                size += len(line)
-                of_sessions[session_id] = of_sessions.get(session_id, 0) + len(line)
-            self._writing = bool(lines)
-        return (b"".join(lines), of_sessions) if lines else None
+                lines.append(self._lines.popleft())
+                size += len(lines[-1][0])
+            self._begun += bool(lines)
+            return lines
 
-    def _written(self, of_sessions: Dict[Optional[str], int]) -> None:
+    def _written(self, lines: List[Line]) -> None:
         with self._changed:
-            self._writing = False
             self._writes += 1
-            for session_id, size in of_sessions.items():
-                if session_id is None:
-                    self._answers -= size
-                elif session_id in self._waiting:
-                    self._waiting[session_id] = max(0, self._waiting[session_id] - size)
+            for line, session_id in lines:
+                if session_id in self._waiting:
+                    self._waiting[session_id] = max(0, self._waiting[session_id] - len(line))
             self._changed.notify_all()
 
     def _break(self) -> None:
         with self._changed:
             self.is_broken = True
-            self._writing = False
             self._lines.clear()
-            self._waiting.clear()
             self._changed.notify_all()
         self._tell_broken()

@@ -6,8 +6,8 @@ The backend: lines of a front end in, sessions with a CLI each, lines out.
     stdin -> [server] -> sessions -> clients -> CLIs
     stdout <- output <---+
 
-One thread reads and never waits for anything else: what may take time is done by the
-threads of a pool, for each session in the order in which it was asked for. Whatever a
+One thread reads and never waits for anything else: what may take time is done by
+threads of its own, for each session in the order in which it was asked for. Whatever a
 line is, it is answered, and the next one is read. The end of the input, and signals that
 ask to end, close all CLIs in peace.
 """
@@ -19,14 +19,12 @@ import os
 import threading
 from logging import DEBUG
 from queue import Empty, SimpleQueue
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from ..errors import ClaudeError, UsageError
 from ..log import logger, shortened
 from ..support.checks import check_seconds
 from ..support.waiting import SLICE, take_from
-from .bounded_lines import LONGEST_LINE, BoundedLines
-from .descriptors import Descriptors
 from .envelope import (
     CALLBACK_NOT_FOUND,
     DEFAULT_CALLBACK_TIMEOUT,
@@ -36,20 +34,19 @@ from .envelope import (
     SDK_ERROR,
     SESSION_CREATE_FAILED,
     SESSION_NOT_FOUND,
+    Envelope,
     Refused,
-    Request,
-    encode_envelope,
     is_piece,
     raw_line,
-    read_request,
 )
 from .options import Policy, plan_of
 from .output import SESSION_BOUND, Output
+from .pipes import LONGEST_LINE, BoundedLines, Descriptors
 from .sessions import Session, details_of
 from .threads import Workers
 from .tunnel import RawSession
 
-__all__ = ["Server", "main", "serve"]
+__all__ = ["Server", "serve"]
 
 AnySession = Union[Session, RawSession]
 
@@ -62,11 +59,26 @@ LAST_WORDS = 5.0
 ALL_LAST_WORDS = 60.0
 JOINING = 1.0
 # What a mistake is called that nobody has foreseen; an SDK_ERROR otherwise.
-UNFORESEEN = {"session.create": SESSION_CREATE_FAILED, "query.call": QUERY_METHOD_FAILED}
+UNFORESEEN = {
+    "a line": INVALID_MESSAGE,
+    "session.create": SESSION_CREATE_FAILED,
+    "query.call": QUERY_METHOD_FAILED,
+}
 TOO_LONG = (
     "a line is longer than {} bytes and was not read. Send large things in several messages, "
     "or as paths of files."
 )
+# What is said to a session of each kind, and to its method.
+TO_SESSIONS = {
+    "session.send": Session.send,
+    "session.interrupt": Session.interrupt,
+    "query.call": Session.call,
+}
+TO_RAW_SESSIONS = {
+    "session.line": RawSession.message,
+    "session.credit": RawSession.add_credit,
+    "session.end_input": RawSession.end_input,
+}
 
 
 class Server:
@@ -102,24 +114,11 @@ class Server:
         # Something is put here when it is time to end. Signal handlers may use it.
         self._ending: SimpleQueue[str] = SimpleQueue()
         self.output = Output(write, lambda: self.stop("the front end reads no more"), bound)
-        # Guards the sessions, and whether it is closing.
+        # Guards the sessions, how many CLIs there are or may be, and whether it is closing.
         self._lock = threading.Lock()
         self._sessions: Dict[str, AnySession] = {}
+        self._count = 0
         self._closing = False
-        # One for each CLI that there may be; those that are being closed count, too.
-        self._places = threading.BoundedSemaphore(max_sessions)
-        self._placed: Set[str] = set()
-        self._handlers: Dict[str, Callable[[Request], None]] = {
-            "session.create": self._create,
-            "session.send": lambda request: self._session_of(request).send(request),
-            "session.interrupt": lambda request: self._session_of(request).interrupt(request),
-            "session.kill": self._kill,
-            "callback.response": self._respond,
-            "query.call": lambda request: self._session_of(request).call(request),
-            "session.line": lambda request: self._raw_of(request).message(request),
-            "session.credit": lambda request: self._raw_of(request).add_credit(request),
-            "session.end_input": lambda request: self._raw_of(request).end_input(),
-        }
 
     # Its life.
 
@@ -163,7 +162,7 @@ class Server:
         self, kind: str, payload: Mapping[str, Any], id: Optional[str], session_id: Optional[str]
     ) -> bytes:
         """A message for the front end."""
-        line = encode_envelope(kind, payload, id=id, session_id=session_id)
+        line = Envelope(kind, payload, id, session_id).line
         if logger.isEnabledFor(DEBUG) and not is_piece(kind, payload):
             logger.debug("> %s", shortened(line))
         return line
@@ -187,8 +186,9 @@ class Server:
     def _read_all(self) -> None:
         lines = BoundedLines(self._longest_line)
         reason = "its input ended"
+        chunk = b"..."
         try:
-            while True:
+            while chunk:
                 # A front end that does not read its answers is not listened to, either.
                 self.output.wait_for_room()
                 chunk = self._read()
@@ -197,8 +197,6 @@ class Server:
                         self.error(INVALID_MESSAGE, TOO_LONG.format(self._longest_line))
                     else:
                         self.receive(line)
-                if not chunk:
-                    return
         except OSError as error:
             reason = f"its input cannot be read: {error}"
         finally:
@@ -215,28 +213,38 @@ class Server:
                 return
         if logger.isEnabledFor(DEBUG):
             logger.debug("< %s", shortened(line))
+        request = Envelope("a line", {})
         try:
-            request = read_request(line)
+            request = Envelope.read(line)
+            self._follow(request)
         except Refused as refused:
-            self.error(refused.code, refused.text, details=refused.details, **refused.about)
-            return
+            about = {"id": request.id, "session_id": request.session_id, **refused.about}
+            self.error(refused.code, refused.text, details=refused.details, **about)
         except Exception as error:  # a line nobody foresaw must not end the others' sessions
-            logger.exception("a line could not be read")
-            text = f"a line could not be read: {type(error).__name__}: {error}"
-            self.error(INVALID_MESSAGE, text)
-            return
-        try:
-            self._handlers[request.type](request)
-        except Refused as refused:
-            code, details = refused.code, refused.details
-            self.error(code, refused.text, request.id, request.session_id, details)
-        except Exception as error:  # nor must a message
             logger.exception("%s failed", request.type)
             text = f"{request.type} failed: {type(error).__name__}: {error}"
             code = UNFORESEEN.get(request.type, SDK_ERROR)
             self.error(code, text, request.id, request.session_id, details_of(error))
 
-    def _session_of(self, request: Request) -> AnySession:
+    def _follow(self, request: Envelope) -> None:
+        if request.type == "session.create":
+            self._create(request)
+        elif request.type == "session.kill":
+            self._kill(request)
+        elif request.type == "callback.response":
+            self._respond(request)
+        else:
+            session = self._session_of(request)
+            if isinstance(session, RawSession):
+                if request.type not in TO_RAW_SESSIONS:
+                    raise request.invalid("this session is raw. Send it session.line.")
+                TO_RAW_SESSIONS[request.type](session, request)
+            elif request.type in TO_SESSIONS:
+                TO_SESSIONS[request.type](session, request)
+            else:
+                raise request.invalid('the session was not created with "raw": true.')
+
+    def _session_of(self, request: Envelope) -> AnySession:
         with self._lock:
             session = self._sessions.get(request.session_id or "")
         if session is None:
@@ -244,13 +252,7 @@ class Server:
             raise Refused(SESSION_NOT_FOUND, text)
         return session
 
-    def _raw_of(self, request: Request) -> RawSession:
-        session = self._session_of(request)
-        if not isinstance(session, RawSession):
-            raise request.invalid('the session was not created with "raw": true.')
-        return session
-
-    def _create(self, request: Request) -> None:
+    def _create(self, request: Envelope) -> None:
         plan = plan_of(request, self.policy)
         try:
             session = RawSession(self, plan) if plan.raw else Session(self, plan)
@@ -258,37 +260,31 @@ class Server:
             details = details_of(error)
             raise Refused(SESSION_CREATE_FAILED, str(error), details) from None
         with self._lock:
-            count = len(self._sessions)
-            is_full = count >= self._max_sessions
             if self._closing:
                 raise Refused(SESSION_CREATE_FAILED, "the backend is being closed.")
-            if not is_full:
-                self._sessions[session.id] = session
-        if is_full:
-            text = f"there are {count} sessions, which is all there may be. Kill one first."
-            raise Refused(SESSION_CREATE_FAILED, text)
+            if self._count >= self._max_sessions:
+                text = (
+                    f"there are {self._count} sessions, which is all there may be. Kill one "
+                    "first, and wait for session.killed."
+                )
+                raise Refused(SESSION_CREATE_FAILED, text)
+            self._count += 1
+            self._sessions[session.id] = session
         self.run(lambda: self._start(session, request))
 
-    def _start(self, session: AnySession, request: Request) -> None:
+    def _start(self, session: AnySession, request: Envelope) -> None:
         try:
-            self._take_place(session)
             session.start(request.id)
         except Exception as error:
-            with self._lock:
-                self._sessions.pop(session.id, None)
             if not isinstance(error, (ClaudeError, OSError)):
                 logger.exception("a session could not be created")
+            with self._lock:
+                is_ours = self._sessions.pop(session.id, None) is not None
+            if is_ours:  # else it is being killed
+                self._close_session(session)
             self.error(SESSION_CREATE_FAILED, str(error), request.id, None, details_of(error))
-            self._close_session(session)
 
-    def _take_place(self, session: AnySession) -> None:
-        """Wait for the end of a CLI, if there are too many: those of sessions that were killed."""
-        if not self._places.acquire(timeout=CLOSING):
-            raise UsageError("the CLIs of sessions that were killed do not end. Try again later.")
-        with self._lock:
-            self._placed.add(session.id)
-
-    def _kill(self, request: Request) -> None:
+    def _kill(self, request: Envelope) -> None:
         session = self._session_of(request)
         given = request.payload.get("timeout")
         try:
@@ -311,24 +307,19 @@ class Server:
             logger.exception("a session did not close well")
         finally:
             with self._lock:
-                has_place = session.id in self._placed
-                self._placed.discard(session.id)
-            if has_place:
-                self._places.release()
+                self._count -= 1
 
-    def _respond(self, request: Request) -> None:
-        if not any(session.respond(request) for session in self._sessions_of(request)):
-            text = f"there is no open callback {request.id}: it was answered, or its time is up."
-            raise Refused(CALLBACK_NOT_FOUND, text)
-
-    def _sessions_of(self, request: Request) -> List[AnySession]:
-        """Those that may have the callback that is meant."""
+    def _respond(self, request: Envelope) -> None:
         if request.id is None:
             raise request.invalid("id is missing. Put in that of the callback.request.")
-        if request.session_id is not None:
-            return [self._session_of(request)]
         with self._lock:
-            return list(self._sessions.values())
+            sessions: List[AnySession] = list(self._sessions.values())
+        if request.session_id is not None:
+            sessions = [self._session_of(request)]
+        known = [each for each in sessions if isinstance(each, Session)]
+        if not any(session.respond(request) for session in known):
+            text = f"there is no open callback {request.id}: it was answered, or its time is up."
+            raise Refused(CALLBACK_NOT_FOUND, text)
 
 
 def serve(
@@ -353,17 +344,16 @@ def serve(
         max_sessions: How many there may be at once.
         trust_client: Let the front end choose programs and variables, and switch
             permissions off.
-        callback_timeout: How many seconds the front end may take for an answer.
+        callback_timeout: How many seconds the front end may take to answer a callback. Raw
+            sessions have none: there the client asks, and waits as it is told to.
         longest_line: How many bytes a message of the front end may have.
         handle_signals: End in peace at SIGTERM, SIGINT and SIGHUP; on the main thread only.
 
     """
-    folders = []
     for folder in allow_cwd:
         if not os.path.isdir(folder):
             raise UsageError(f"there is no folder {folder!r} in which sessions could work.")
-        folders.append(os.path.realpath(folder))
-    policy = Policy(trust_client, tuple(folders), cli)
+    policy = Policy(trust_client, tuple(map(os.path.realpath, allow_cwd)), cli)
     pipes = Descriptors(source, sink)
     server = Server(
         pipes.read,
@@ -390,10 +380,3 @@ def stop_at_signals(stop: Callable[[str], None]) -> None:
         number = getattr(signal, name, None)  # Windows has not all of them
         if number is not None:
             signal.signal(number, lambda *_, name=name: stop(name))
-
-
-def main(argv: Optional[Sequence[str]] = None) -> int:
-    """``python -m claude_sync.bridge``; see :mod:`.command`."""
-    from .command import main as run
-
-    return run(argv)

@@ -19,15 +19,15 @@ from ..client import Client
 from ..errors import ClaudeError, ClientClosed, TurnError, UsageError
 from ..permissions.request import LATER, PermissionAnswer
 from ..prompts import user_message
-from .callbacks import Callback, Callbacks, HookCallback, PermissionCallback
+from .callbacks import Callback, HookCallback, PermissionCallback
 from .envelope import (
     CALLBACK_NOT_FOUND,
     CALLBACK_TIMEOUT,
     QUERY_METHOD_FAILED,
     SDK_ERROR,
     SESSION_NOT_FOUND,
+    Envelope,
     Refused,
-    Request,
 )
 from .options import check_updates
 from .queries import IN_ORDER, bound_query
@@ -54,7 +54,6 @@ class Session:
 
     Attributes:
         id: The backend's own id of it.
-        client: What talks to the CLI.
 
     """
 
@@ -62,22 +61,21 @@ class Session:
         self.id = str(uuid4())
         self._server = server
         self._plan = plan
-        self._callbacks = Callbacks()
+        # Guards the callbacks that are open, by their ids.
+        self._lock = threading.Lock()
+        self._callbacks: Dict[str, Callback] = {}
         self._lane = Lane(server.run)
-        # Not behind messages: one that waits may wait for such an answer.
-        self._answers = Lane(server.run)
         settings = dict(plan.settings)
         if not (settings.get("resume") or settings.get("continue_conversation")):
             settings.setdefault("session_id", str(uuid4()))
-        self.client = Client(
+        self._client = Client(
             **settings,
             name=f"bridge-{self.id[:8]}",
-            hooks=self._hooks(plan.hooks, server.callback_timeout),
+            hooks=self._hooks(),
             on_message=self._said,
             on_stream_event=self._said,
             on_permission=self._asked,
         )
-        self.client._session.idle_end = self._died
         # Set when the front end knows of the session, or never will.
         self._is_known = threading.Event()
 
@@ -86,56 +84,48 @@ class Session:
     def start(self, id: Optional[str]) -> None:
         """Start the CLI, tell that the session is there, ask the first question."""
         self._server.policy.check_again(self._plan.settings)
-        self.client.start()
-        self._send("session.created", {"sdk_session_id": self.client.session_id}, id)
+        self._client.start()
+        self._send("session.created", {"sdk_session_id": self._client.session_id}, id)
         self._is_known.set()
         if self._plan.prompt is not None:
-            self._in_order(id, lambda: self._submit(id, self._plan.prompt, None))
+            self._in_order(id, lambda: self._submit(id, self._plan.prompt))
 
     def close(self, timeout: float) -> None:
         """End it for good, within *timeout* seconds; waits for that."""
         self._server.output.release(self.id)
         self._is_known.set()
         try:
-            self.client.close(timeout)
+            self._client.close(timeout)
         finally:
-            for callback in self._callbacks.all():
-                self._callbacks.close(callback)
+            for callback in list(self._callbacks.values()):
+                self._close(callback)
             self._server.output.forget(self.id)
 
     # What the front end wants.
 
-    def send(self, request: Request) -> None:
+    def send(self, request: Envelope) -> None:
         """``session.send``."""
-        payload = request.payload
-        message = payload.get("message")
+        message = request.payload.get("message")
         if not isinstance(message, (str, list)):
             raise request.invalid("message must be a string, or a list of content blocks.")
         try:
             user_message(message)
         except UsageError as error:
             raise request.invalid(str(error)) from None
-        verbatim = True if payload.get("verbatim") is True else None
-        if payload.get("steer") is True:
-            self._in_order(request.id, lambda: self.client.steer(message, verbatim=verbatim))
-        elif payload.get("should_query") is False:
-            self._in_order(request.id, lambda: self.client.add_context(message, verbatim=verbatim))
-        else:
-            self._in_order(request.id, lambda: self._submit(request.id, message, verbatim))
+        self._in_order(request.id, lambda: self._submit(request.id, message))
 
-    def interrupt(self, request: Request) -> None:
+    def interrupt(self, request: Envelope) -> None:
         """``session.interrupt``."""
-        cancel_queued = request.payload.get("cancel_queued") is not False
 
         def interrupt() -> None:
-            self.client.interrupt(cancel_queued=cancel_queued)
+            self._client.interrupt()
             self._send("session.interrupted", {}, request.id)
 
         self._in_order(request.id, interrupt)
 
-    def call(self, request: Request) -> None:
+    def call(self, request: Envelope) -> None:
         """``query.call``."""
-        name, query = bound_query(self.client, request.payload, self._server.policy)
+        query = bound_query(self._client, request, self._server.policy)
 
         def call() -> None:
             try:
@@ -144,30 +134,31 @@ class Session:
             except ClientClosed:
                 raise
             except UsageError as error:  # it was never sent
-                self._server.error(QUERY_METHOD_FAILED, str(error), request.id, self.id)
+                self._error(QUERY_METHOD_FAILED, error, request.id)
                 return
             except ClaudeError as error:
                 details = details_of(error)
                 result = {"success": False, "error": str(error), "details": details}
             self._send("query.result", result, request.id)
 
-        if name in IN_ORDER:
+        if request.payload["method"] in IN_ORDER:
             self._in_order(request.id, call)
         else:
             self._server.run(self._guarded(request.id, call))
 
-    def respond(self, request: Request) -> bool:
+    def respond(self, request: Envelope) -> bool:
         """``callback.response``; whether the callback is one of this session."""
-        callback = self._callbacks.get(request.id)
+        callback = self._callbacks.get(request.id or "")
         if callback is None:
             return False
         try:
             give = callback.read(request.payload)
         except UsageError as error:
             raise request.invalid(str(error)) from None
-        if not self._callbacks.close(callback):
+        if not self._close(callback):
             raise Refused(CALLBACK_NOT_FOUND, "the time for this answer is up.")
-        self._answers.run(self._guarded(request.id, give))
+        # Not behind messages: one that waits may wait for this answer.
+        self._server.run(self._guarded(request.id, give))
         return True
 
     # What the CLI says, and asks.
@@ -177,10 +168,6 @@ class Session:
         self._is_known.wait()
         line = self._server.line("sdk.message", message.raw, None, self.id)
         self._server.output.put(line, self.id)
-
-    def _died(self, error: Exception) -> None:
-        """The CLI has ended while nothing was asked of it."""
-        self._server.error(SDK_ERROR, str(error), None, self.id, details_of(error))
 
     def _asked(self, request: Any) -> PermissionAnswer:
         payload: Dict[str, Any] = {
@@ -193,59 +180,64 @@ class Session:
             if request.raw.get(name) is not None:
                 payload[name] = request.raw[name]
         callback = PermissionCallback(payload, request, self._check_updates)
-        self._open(callback, self._server.callback_timeout)
-        request.on_cancel(lambda: self._callbacks.close(callback))
+        self._open(callback)
+        request.on_cancel(lambda: self._close(callback))
         return LATER
 
     def _check_updates(self, updates: Any) -> List[Mapping[str, Any]]:
         return check_updates(updates, self._server.policy, self._plan.settings["cwd"] or "")
 
-    def _hooks(self, hooks: Any, longest: float) -> Dict[str, List[Dict[str, Any]]]:
+    def _hooks(self) -> Dict[str, List[Dict[str, Any]]]:
         """The hooks of the front end as the client takes them."""
         groups: Dict[str, List[Dict[str, Any]]] = {}
-        for event, matcher, limit in hooks:
-            # A hook's own time may be shorter than what any callback has, not longer.
-            patience = longest if limit is None else min(limit, longest)
-            hook = self._hook(event, patience)
-            group = {"matcher": matcher, "hooks": [hook], "timeout": patience + ALLOWANCE}
+        for event, matcher in self._plan.hooks:
+            limit = self._server.callback_timeout + ALLOWANCE
+            group = {"matcher": matcher, "hooks": [self._hook(event)], "timeout": limit}
             groups.setdefault(event, []).append(group)
         return groups
 
-    def _hook(self, name: str, patience: float) -> Callable[[Any], Any]:
+    def _hook(self, name: str) -> Callable[[Any], Any]:
         def front_end_hook(event: Any) -> Any:
             payload = {"callback_type": "hook", "hook_event": name, "hook_input": event.raw}
             if event.tool_use_id is not None:
                 payload["tool_use_id"] = event.tool_use_id
             callback = HookCallback(payload, event.cancelled, name, self._check_updates)
-            self._open(callback, patience)
+            self._open(callback)
             answer = callback.wait()
-            self._callbacks.close(callback)
+            self._close(callback)
             return answer
 
         return front_end_hook
 
     # How it does that.
 
-    def _open(self, callback: Callback, patience: float) -> None:
+    def _open(self, callback: Callback) -> None:
         """Ask the front end; its time runs from now on."""
-        self._callbacks.add(callback)
-        callback.timer = threading.Timer(patience, self._expired, (callback, patience))
+        seconds = self._server.callback_timeout
+        callback.timer = threading.Timer(seconds, self._expired, (callback, seconds))
         callback.timer.daemon = True
+        with self._lock:
+            self._callbacks[callback.id] = callback
         callback.timer.start()
-        line = self._server.line("callback.request", callback.payload, callback.id, self.id)
-        self._server.output.put(line)
+        self._send("callback.request", callback.payload, callback.id)
+
+    def _close(self, callback: Callback) -> bool:
+        """A callback is over: True for the first who says so."""
+        with self._lock:
+            is_first = self._callbacks.pop(callback.id, None) is not None
+        callback.timer.cancel()
+        return is_first
 
     def _expired(self, callback: Callback, seconds: float) -> None:
-        if not self._callbacks.close(callback):
-            return
-        callback.expire()
-        what = callback.payload["callback_type"]
-        text = f"no answer to this callback ({what}) came within {seconds:g} s."
-        self._server.error(CALLBACK_TIMEOUT, text, callback.id, self.id)
+        if self._close(callback):
+            callback.expire()
+            what = callback.payload["callback_type"]
+            text = f"no answer to this callback ({what}) came within {seconds:g} s."
+            self._server.error(CALLBACK_TIMEOUT, text, callback.id, self.id)
 
-    def _submit(self, id: Optional[str], prompt: Any, verbatim: Optional[bool]) -> None:
+    def _submit(self, id: Optional[str], prompt: Any) -> None:
         self._server.policy.check_again(self._plan.settings)  # it may have to start the CLI
-        turn = self.client.submit(prompt, verbatim=verbatim)
+        turn = self._client.submit(prompt)
         turn.add_done_callback(lambda _: self._turn_ended(id, turn))
 
     def _turn_ended(self, id: Optional[str], turn: Turn[Any]) -> None:
@@ -253,12 +245,12 @@ class Session:
         error = None if turn.cancelled() else turn.exception(0)
         told = isinstance(error, TurnError) and error.result is not None
         if error is not None and not told and not isinstance(error, ClientClosed):
-            self._server.error(SDK_ERROR, str(error), id, self.id, details_of(error))
+            self._error(SDK_ERROR, error, id)
 
-    def _in_order(self, id: Optional[str], task: Callable[[], None]) -> None:
+    def _in_order(self, id: Optional[str], task: Callable[[], object]) -> None:
         self._lane.run(self._guarded(id, task))
 
-    def _guarded(self, id: Optional[str], task: Callable[[], None]) -> Callable[[], None]:
+    def _guarded(self, id: Optional[str], task: Callable[[], object]) -> Callable[[], None]:
         """*task*, whose failure the front end is told."""
 
         def run() -> None:
@@ -268,9 +260,12 @@ class Session:
                 text = f"the session {self.id} has ended. Create another one."
                 self._server.error(SESSION_NOT_FOUND, text, id, self.id)
             except Exception as error:
-                self._server.error(SDK_ERROR, str(error), id, self.id, details_of(error))
+                self._error(SDK_ERROR, error, id)
 
         return run
+
+    def _error(self, code: str, error: BaseException, id: Optional[str]) -> None:
+        self._server.error(code, str(error), id, self.id, details_of(error))
 
     def _send(self, kind: str, payload: Mapping[str, Any], id: Optional[str]) -> None:
         self._server.output.put(self._server.line(kind, payload, id, self.id))

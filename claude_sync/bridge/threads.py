@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Callable, Deque, Optional, Set
 
 from ..log import logger
@@ -68,32 +69,29 @@ class Lane:
 
     def __init__(self, run: Callable[[Task], None]) -> None:
         self._run = run
-        self._lock = threading.Lock()  # guards the two below
+        self._lock = threading.Lock()  # guards the tasks; the first one is being done
         self._tasks: Deque[Task] = deque()
-        self._busy = False
 
     def run(self, task: Task) -> None:
         """Run *task* after those that came before; it must not raise."""
         with self._lock:
             self._tasks.append(task)
-            if self._busy:
-                return
-            self._busy = True
-        self._run(self._work)
+            is_first = len(self._tasks) == 1
+        if is_first:
+            self._run(self._work)
 
     def _work(self) -> None:
-        while True:
+        more = True
+        while more:
+            self._tasks[0]()
             with self._lock:
-                if not self._tasks:
-                    self._busy = False
-                    return
-                task = self._tasks.popleft()
-            task()
+                self._tasks.popleft()
+                more = bool(self._tasks)
 
 
 class Sender:
     """
-    Lines for a process: written at once, or by a thread while its pipe is full.
+    Lines for a process, written by a thread of its own: it may read them late, or never.
 
     Args:
         failed: Called once when the process no longer reads. It must take no lock.
@@ -102,74 +100,43 @@ class Sender:
 
     def __init__(self, transport: Transport, name: str, failed: Callable[[], None]) -> None:
         self._transport = transport
-        self._name = name
         self._failed = failed
-        # Guards everything below; never held while something blocks.
-        self._changed = threading.Condition(threading.Lock())
-        self._waiting: Deque[bytes] = deque()
-        self._is_writing = False
-        self._ends_input = False
-        self._stopped = False
-        self.thread: Optional[threading.Thread] = None
+        # b"" closes the input of the process, None ends the thread.
+        self._lines: SimpleQueue[Optional[bytes]] = SimpleQueue()
+        self._has_ended = False
+        self.thread = thread_of(f"{name}-writer", self._work)
+        self.thread.start()
 
     def send(self, data: bytes) -> None:
         """Write *data* without waiting; after the end nobody wants it."""
-        with self._changed:
-            if self._stopped or self._ends_input:
-                return
-            if not self._waiting and not self._is_writing:
-                try:
-                    data = data[self._transport.write_now(data) :]
-                except OSError as error:
-                    self._fail_locked(error)
-                    return
-            if data:
-                self._waiting.append(data)
-                self._start_locked()
+        if not self._has_ended:
+            self._lines.put(data)
 
     def end_input(self) -> None:
         """Close the input of the process when all that waits is written."""
-        with self._changed:
-            self._ends_input = True
-            self._start_locked()
+        self.send(b"")
 
     def stop(self) -> None:
         """Write no more; what waits is dropped."""
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
-
-    def _start_locked(self) -> None:
-        if self.thread is None and not self._stopped:
-            self.thread = thread_of(f"{self._name}-writer", self._work)
-            self.thread.start()
-        self._changed.notify_all()
+        self._has_ended = True
+        self._lines.put(None)
 
     def _work(self) -> None:
         while True:
-            with self._changed:
-                self._is_writing = False
-                self._changed.wait_for(lambda: self._waiting or self._stopped or self._ends_input)
-                if self._stopped:
-                    return
-                data = self._waiting.popleft() if self._waiting else b""
-                self._is_writing = True
-            try:
-                if not data:
-                    self._transport.end_input()
-                    return
-                self._transport.write(data)
-            except OSError as error:
-                with self._changed:
-                    self._fail_locked(error)
+            data = self._lines.get()
+            if data is None or self._has_ended:
                 return
-
-    def _fail_locked(self, error: OSError) -> None:
-        logger.debug("a process of the bridge reads no more: %s", error)
-        if not self._stopped:
-            self._stopped = True
-            self._waiting.clear()
-            self._failed()
+            try:
+                if data:
+                    self._transport.write(data)
+                    continue
+                self._transport.end_input()
+            except OSError as error:
+                logger.debug("a process of the bridge reads no more: %s", error)
+                if not self._has_ended:
+                    self._failed()
+            self._has_ended = True
+            return
 
 
 class Inbox:

@@ -26,7 +26,7 @@ from ..engine.launch.transport import Transport
 from ..options import Options
 from ..protocol.codec import decode, encode
 from ..protocol.lines import LineSplitter
-from .envelope import Request, line_prefix
+from .envelope import Envelope, line_prefix
 from .filter import Filter
 from .threads import Sender, thread_of
 
@@ -61,21 +61,22 @@ class RawSession:
 
     """
 
+    _transport: Transport
+    _launch: Launch
+    _sender: Sender
+
     def __init__(self, server: Server, plan: Plan) -> None:
         self.id = str(uuid.uuid4())
         self._server = server
         self._plan = plan
         self._options = Options(**plan.settings)
-        self._filter = None
-        if not server.policy.trusted or server.policy.folders:
-            self._filter = Filter(server.policy, plan.settings["cwd"] or "")
-        self._transport: Optional[Transport] = None
-        self._launch: Optional[Launch] = None
-        self._sender: Optional[Sender] = None
-        self._threads: List[threading.Thread] = []
+        is_free = server.policy.trusted and not server.policy.folders
+        self._filter = None if is_free else Filter(server.policy, plan.settings["cwd"] or "")
+        self._prefix = line_prefix(self.id)
         self._is_greeted = False
         # Held while the session starts: it may be killed as soon as it is told of.
         self._starting = threading.Lock()
+        self._threads: List[threading.Thread] = []
         # Guards the two below; notified when there is room again.
         self._room = threading.Condition(threading.Lock())
         self._credit = plan.credit
@@ -87,11 +88,10 @@ class RawSession:
         """Start the CLI, and tell that the session is there."""
         self._server.policy.check_again(self._plan.settings)
         with self._starting:
-            transport, self._launch = start_cli(self._options)
+            self._transport, self._launch = start_cli(self._options)
             name = f"bridge-{self.id[:8]}"
-            self._sender = Sender(transport, name, transport.kill)
-            self._transport = transport
-            created = {"sdk_session_id": None, "raw": True, "pid": transport.pid}
+            self._sender = Sender(self._transport, name, self._transport.kill)
+            created = {"sdk_session_id": None, "raw": True, "pid": self._transport.pid}
             self._send("session.created", created, id)
             errors = thread_of(f"{name}-stderr", self._pump_errors)
             output = thread_of(f"{name}-reader", lambda: self._pump(errors))
@@ -107,14 +107,13 @@ class RawSession:
             self._is_closed = True
             self._room.notify_all()
         with self._starting:
-            transport = self._transport
-        if transport is not None and self._sender is not None and self._launch is not None:
+            has_started = bool(self._threads)
+        if has_started:
             self._sender.stop()
-            transport.close(timeout)
+            self._transport.close(timeout)
             for thread in (*self._threads, self._sender.thread):
-                if thread is not None:
-                    thread.join(LAST_WORDS)
-            transport.free()
+                thread.join(LAST_WORDS)
+            self._transport.free()
             self._launch.remove_temporary_files()
         self._server.output.forget(self.id)
 
@@ -125,20 +124,19 @@ class RawSession:
         if self._filter is not None:
             passed, answer = self._filter.check(line)
             if answer is not None:
-                self._put(encode(answer))
+                self._server.output.put(self._prefix + encode(answer)[:-1] + b"}\n")
             if passed is None:
                 return
             line = encode(passed)[:-1]
         if not self._is_greeted:
             line = self._with_settings(line)
-        if self._sender is not None:
-            self._sender.send(line + b"\n")
+        self._sender.send(line + b"\n")
 
-    def message(self, request: Request) -> None:
+    def message(self, request: Envelope) -> None:
         """The same, from a front end that writes its envelopes in another way."""
         self.line(encode(request.payload)[:-1])
 
-    def add_credit(self, request: Request) -> None:
+    def add_credit(self, request: Envelope) -> None:
         """``session.credit``: the front end has room for more."""
         count = request.payload.get("bytes")
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
@@ -147,30 +145,18 @@ class RawSession:
             self._credit += count
             self._room.notify_all()
 
-    def end_input(self) -> None:
+    def end_input(self, _: Envelope) -> None:
         """``session.end_input``: the CLI may come to its end."""
-        if self._sender is not None:
-            self._sender.end_input()
-
-    def refuse(self, request: Request) -> None:
-        """Any other message: this CLI is spoken to in its own words."""
-        raise request.invalid("this session is raw. Send it session.line.")
-
-    send = interrupt = call = refuse
-
-    def respond(self, request: Request) -> bool:  # noqa: ARG002
-        """There are no callbacks here."""
-        return False
+        self._sender.end_input()
 
     # What the CLI says.
 
     def _pump(self, errors: threading.Thread) -> None:
         """Pass on what it prints, whole lines at a time, and tell of the end."""
-        assert self._transport is not None
-        prefix = line_prefix(self.id)
-        between = b"}\n" + prefix
+        between = b"}\n" + self._prefix
         begun: List[bytes] = []
-        while True:
+        chunk = b"..."
+        while chunk:
             chunk = self._transport.read()
             end = chunk.rfind(b"\n")
             if chunk and end < 0:
@@ -178,27 +164,24 @@ class RawSession:
                 continue
             lines = b"".join([*begun, chunk[: max(end, 0)]])
             begun = [chunk[end + 1 :]]
-            if (chunk or lines) and not self._wait_for_room(len(lines) + 1):
-                break
             if chunk or lines:
-                self._put_raw(prefix + lines.replace(b"\n", between) + b"}\n")
-            if not chunk:
-                break
+                if not self._wait_for_room(len(lines) + 1):
+                    break
+                told = self._prefix + lines.replace(b"\n", between) + b"}\n"
+                self._server.output.put(told, self.id)
         errors.join(LAST_WORDS)
         exit_code = self._transport.wait(LAST_WORDS)
         self._send("session.ended", {"exit_code": exit_code}, None)
 
     def _pump_errors(self) -> None:
-        assert self._transport is not None
         splitter = LineSplitter()
-        while True:
+        chunk = b"..."
+        while chunk:
             chunk = self._transport.read_error()
             for line in splitter.feed(chunk) if chunk else splitter.end():
-                text = line.decode("utf-8", "surrogateescape")
-                told = self._server.line("session.stderr", {"line": text}, None, self.id)
-                self._put_raw(told)
-            if not chunk:
-                return
+                text = {"line": line.decode("utf-8", "surrogateescape")}
+                told = self._server.line("session.stderr", text, None, self.id)
+                self._server.output.put(told, self.id)
 
     def _wait_for_room(self, size: int) -> bool:
         """Wait until the front end has room for more; False if nobody wants it any more."""
@@ -207,8 +190,6 @@ class RawSession:
             self._credit -= size
             return not self._is_closed
 
-    # How it does that.
-
     def _with_settings(self, line: bytes) -> bytes:
         """A line; the greeting with the settings that the CLI takes there and not as flags."""
         message = decode(line) or {}
@@ -216,15 +197,7 @@ class RawSession:
         if not isinstance(request, dict) or request.get("subtype") != "initialize":
             return line
         self._is_greeted = True
-        assert self._launch is not None
         return encode({**message, "request": {**self._launch.initialize, **request}})[:-1]
-
-    def _put(self, line: bytes) -> None:
-        """Say something in place of the CLI."""
-        self._server.output.put(line_prefix(self.id) + line[:-1] + b"}\n")
-
-    def _put_raw(self, data: bytes) -> None:
-        self._server.output.put(data, self.id)
 
     def _send(self, kind: str, payload: Dict[str, Any], id: Optional[str]) -> None:
         self._server.output.put(self._server.line(kind, payload, id, self.id))

@@ -125,8 +125,6 @@ class Session:
         self.connection: Connection | None = None
         self.connections: list[Connection] = []
         self._traffic = Traffic()  # of the connections before
-        # Told of a CLI that ended by itself while no question was with it; must not wait.
-        self.idle_end: Callable[[Exception], None] | None = None
         self.session_id: str | None = options.session_id or (
             None if options.fork_session else options.resume
         )

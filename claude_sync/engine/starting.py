@@ -409,8 +409,6 @@ class Starter:
             again = resume and session.send_unread(asked)
             again = again or session.endings.failed(asked, error, may_try_again=resume)
             queued = queued or again
-        elif connection.was_ready and session.idle_end is not None:
-            session.idle_end(error)
         with self.spawning:  # it may have ended while it was being started
             current = session.connection
         if current is not connection:

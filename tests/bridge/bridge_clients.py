@@ -23,7 +23,7 @@ OWN = [sys.executable, "-m", "claude_sync.bridge", "--trust-client"]
 
 def plain_bridge(*words, **settings):
     """A bridge to the backend that knows the document and nothing else."""
-    settings.setdefault("extensions", "--lenient" in words)
+    settings.setdefault("extensions", False)
     return Bridge([*PLAIN, *words], **settings)
 
 

@@ -168,30 +168,6 @@ def refuses_controls(cli):
             cli.answer("ok", to=message)
 
 
-def follows_a_tool(cli):
-    """Call a tool of the front end, and tell its progress and its result in the answer."""
-    cli.accept()
-    user = cli.expect("user")
-    cli.begin_turn(user)
-    meta = {"progressToken": "p-1", "claudecode/toolUseId": "toolu_1"}
-    params = {"name": "weather", "arguments": {"city": "Oslo"}, "_meta": meta}
-    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
-    request = cli.call_server("claude_sync", message)["request_id"]
-    told = []
-    while True:
-        came = cli.receive()
-        if came["type"] == "control_request":
-            told.append(came["request"]["message"]["params"])
-        elif came["response"]["request_id"] == request:
-            told.append(came["response"]["response"]["mcp_response"]["result"])
-            break
-    cli.end_turn(user, json.dumps(told))
-    while True:
-        message = cli.receive()
-        if message["type"] == "control_request":
-            cli.reply(message)
-
-
 def next_question(cli):
     """The next user message; requests before it are granted."""
     while True:
@@ -210,17 +186,6 @@ def dies_idle(cli):
         cli.expect_end()
     cli.print_error("fatal: bored")
     cli.exit(4)
-
-
-def tells_of_interrupts(cli):
-    """Answer an interrupt with what it had in it."""
-    cli.accept()
-    user = cli.expect("user")
-    cli.begin_turn(user)
-    request = cli.expect("control_request", subtype="interrupt")
-    cli.reply(request, still_queued=[json.dumps(request["request"])], cancelled=["a"])
-    cli.end_interrupted(user)
-    cli.expect_end()
 
 
 def says_it_to_people(cli):
@@ -256,14 +221,6 @@ def stays(cli):
     cli.accept()
     while True:
         cli.pause(60)
-
-
-def dies_of_an_interrupt(cli):
-    """Exit instead of stopping."""
-    cli.accept()
-    cli.begin_turn(cli.expect("user"))
-    cli.expect("control_request", subtype="interrupt")
-    cli.exit(9)
 
 
 # Whatever a process can print, in whatever portions; the last line has no end.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import threading
 
 import bridge_scripts as scripts
@@ -12,7 +10,7 @@ import pytest
 from bridge_clients import PATIENCE, own_bridge, traffic_is_valid
 
 import claude_sync
-from claude_sync import CliDidNotStart, CliExited, TurnInterrupted, UnsupportedByCli
+from claude_sync import CliDidNotStart, CliExited
 from claude_sync.support.waiting import Deadline
 from claude_sync.testing import StandIn
 
@@ -77,18 +75,6 @@ def test_text_comes_while_it_is_written(client):
         assert "".join(turn) == "echo: one two three"
 
 
-def test_the_cli_is_known(client):
-    """Its greeting comes as it is."""
-    client.start(PATIENCE)
-    assert client.info.cli_version == "2.1.325"
-    assert client.supported_models()
-
-
-def test_a_large_answer(client):
-    """A line of many megabytes comes through both pipes."""
-    assert len(client.ask("[[size 8000000]]", timeout=PATIENCE)) >= 8_000_000
-
-
 def test_functions_of_this_program_are_called(client_of):
     """Claude's call comes here, and what it returns goes back; a failure as one."""
     where = []
@@ -144,33 +130,6 @@ def test_hooks(client):
     assert called == [{"command": "ls"}]
 
 
-def test_a_no_that_ends_the_turn(client):
-    """deny(interrupt=True) ends it there."""
-    client.on_permission(lambda request: request.deny("no", interrupt=True))
-    with pytest.raises(TurnInterrupted):
-        client.ask('[[tool Bash {"command": "ls"}]]', timeout=PATIENCE)
-    assert client.ask("next", timeout=PATIENCE) == "echo: next"
-
-
-def test_a_permission_that_is_withdrawn(client):
-    """An interrupt reaches whoever thinks about it."""
-    asked = threading.Event()
-    requests = []
-
-    @client.on_permission
-    def later(request):
-        requests.append(request)
-        asked.set()
-        return claude_sync.LATER
-
-    turn = client.submit('[[tool Bash {"command": "ls"}]]')
-    assert asked.wait(PATIENCE)
-    client.interrupt()
-    assert requests[0].cancelled.wait(PATIENCE)
-    with pytest.raises(TurnInterrupted):
-        turn.result(PATIENCE)
-
-
 def test_control_methods(client):
     """They are the CLI's own replies."""
     assert client.set_permission_mode("plan").mode == "plan"
@@ -182,15 +141,6 @@ def test_control_methods(client):
     assert caught.value.code == "unsupported_request"
 
 
-def test_an_old_cli_lacks_the_same(shared_bridge):
-    """What it does not know is told as without a bridge."""
-    command = StandIn(style="old", version="2.0.30").command
-    with shared_bridge.client(cli=command) as client:
-        assert client.ask("hi", timeout=PATIENCE) == "echo: hi"
-        with pytest.raises(UnsupportedByCli):
-            client.get_settings()
-
-
 def test_context_and_steering(client):
     """Both find their way, and the next question its own answer."""
     client.ask("hi", timeout=PATIENCE)
@@ -200,25 +150,6 @@ def test_context_and_steering(client):
     client.steer("and more")
     assert "slow" in turn.result(PATIENCE)
     assert client.ask("last", timeout=PATIENCE) == "echo: last"
-
-
-def test_a_turn_of_the_clis_own_is_nobodys_answer(client):
-    """A background agent reports; the next question has its own answer."""
-    client.ask("[[background 0.2]] begin", timeout=PATIENCE)
-    client.wait_idle(PATIENCE)
-    assert client.ask("next", timeout=PATIENCE) == "echo: next"
-
-
-def test_timeouts_and_interrupts(client):
-    """A late turn is interrupted, and the session goes on."""
-    client.ask("hi", timeout=PATIENCE)
-    with pytest.raises(claude_sync.AskTimeout):
-        client.ask("[[sleep 60]]", timeout=0.3)
-    turn = client.submit("[[sleep 60]]")
-    turn.cancel()
-    with pytest.raises(TurnInterrupted):
-        turn.result(PATIENCE)
-    assert client.ask("next", timeout=PATIENCE) == "echo: next"
 
 
 def test_answers_of_a_form(client):
@@ -258,78 +189,11 @@ def test_the_death_of_an_idle_cli_is_noticed_at_once(client_of):
     assert client.ask("go on", timeout=PATIENCE) == "resumed"
 
 
-def test_a_refusal_is_in_the_clis_own_words(client_of):
-    """Once, and with its code."""
-    client = client_of(scripts.refuses_controls)
-    client.start(PATIENCE)
-    with pytest.raises(claude_sync.ControlError) as caught:
-        client.set_model("opus")
-    assert (caught.value.text, caught.value.code) == ("not today", "too_busy")
-
-
-def test_what_an_interrupt_did(client_of):
-    """The receipt is the CLI's; messages that it has not begun can be left alone."""
-    for cancel, told in ((True, {"cancel_queued": True}), (False, {})):
-        client = client_of(scripts.tells_of_interrupts)
-        began = threading.Event()
-        client.on_init(lambda _, began=began: began.set())
-        turn = client.submit("go")
-        assert began.wait(PATIENCE)
-        receipt = client.interrupt(PATIENCE, cancel_queued=cancel)
-        assert receipt.cancelled == ("a",)
-        assert json.loads(receipt.still_queued[0]) == {"subtype": "interrupt", **told}
-        with pytest.raises(TurnInterrupted):
-            turn.result(PATIENCE)
-
-
-def test_the_cli_hears_of_a_functions_progress_and_hints(client_of):
-    """What a function reports while it runs, and what it says about itself."""
-
-    @claude_sync.tool(read_only=True, title="Weather", max_result_chars=1000)
-    def weather(city: str, context: claude_sync.ToolContext) -> str:
-        """Tell the weather."""
-        context.progress(1, 2, f"looking out of the window in {city}")
-        return "snow"
-
-    client = client_of(scripts.follows_a_tool, tools=[weather])
-    progress, result = json.loads(client.ask("go", timeout=PATIENCE))
-    assert progress["progressToken"] == "p-1"
-    assert progress["message"] == "looking out of the window in Oslo"
-    assert result["content"][0]["text"] == "snow"
-    client = client_of(scripts.tells_how_it_was_started, tools=[weather])
-    greeting = json.loads(client.ask("go", timeout=PATIENCE))["greeting"]
-    (listed,) = greeting["sdkMcpServerManifests"]["claude_sync"]["toolsListResult"]["tools"]
-    assert listed["annotations"] == {"readOnlyHint": True, "title": "Weather"}
-    assert listed["_meta"]["anthropic/maxResultSizeChars"] == 1000
-
-
-def test_many_clients_at_once(client_of):
-    """Each gets its own answer."""
-    clients = [client_of() for _ in range(8)]
-    turns = [client.submit(f"I am {number}") for number, client in enumerate(clients)]
-    said = [turn.result(2 * PATIENCE) for turn in turns]
-    assert said == [f"echo: I am {number}" for number in range(8)]
-
-
 def test_what_the_backend_does_not_allow_is_told():
     """A backend that trusts nobody refuses, and says how it would not."""
     refused = pytest.raises(CliDidNotStart, match="--trust-client")
     with claude_sync.bridge.Bridge() as bridge, bridge.client(cli=ECHO) as client, refused:
         client.ask("hi", timeout=PATIENCE)
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX")
-def test_a_killed_backend_fails_all_at_once():
-    """Everybody who waits hears why."""
-    with own_bridge() as bridge:
-        clients = [bridge.client(cli=ECHO) for _ in range(3)]
-        for client in clients:
-            client.ask("hi", timeout=PATIENCE)
-        turns = [client.submit("[[sleep 60]]") for client in clients]
-        os.kill(bridge.pid, signal.SIGKILL)
-        for turn in turns:
-            with pytest.raises(CliExited, match=r"backend of the bridge has ended.*SIGKILL"):
-                turn.result(PATIENCE)
 
 
 def test_a_recording_here_hides_the_secrets_of_the_cli_there(client_of, tmp_path):
@@ -363,18 +227,3 @@ def test_secrets_in_pieces_are_not_logged_here(client_of, caplog):
     assert '"subtype":"init"' in caplog.text
     for secret in (*scripts.SECRET_PIECES[1:], scripts.SECRET_LINES[1]):
         assert secret not in caplog.text
-
-
-def test_a_request_to_a_cli_that_dies(client_of):
-    """It fails because the CLI is gone, not because it was refused."""
-    client = client_of(scripts.dies_of_an_interrupt)
-    client.start(PATIENCE)
-    began = threading.Event()
-    client.on_init(lambda _: began.set())
-    turn = client.submit("go")
-    assert began.wait(PATIENCE)
-    with pytest.raises(CliExited) as caught:
-        client.interrupt(PATIENCE)
-    assert caught.value.exit_code == 9
-    with pytest.raises(TurnInterrupted):
-        turn.result(PATIENCE)

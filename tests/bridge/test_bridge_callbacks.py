@@ -62,16 +62,6 @@ def test_a_hook_is_called_and_answered(front_end):
     assert all(group["timeout"] > 300 for group in told["hooks"]["PreToolUse"])
 
 
-def test_a_hook_blocks_with_a_decision(front_end):
-    """decision and reason are what the CLI reads."""
-    front = front_end(scripts.calls_hooks, settings={"hook": "hook_1"})
-    session_id = front.create("go", options={"hooks": HOOKS})
-    asked = front.callback(session_id)
-    answer = {"decision": "block", "reason": "no"}
-    front.send("callback.response", answer, session_id=session_id, id=asked["id"])
-    assert hook_reply(front, session_id)["reply"] == answer
-
-
 def test_an_answer_that_the_cli_would_ignore_is_refused(front_end):
     """It would let through what was to be blocked; the callback stays open."""
     front = front_end(scripts.calls_hooks)
@@ -133,25 +123,6 @@ def test_a_hook_that_nobody_answers_says_nothing(front_end):
     asked = front.callback(session_id)
     assert "hook" in front.error(code="CALLBACK_TIMEOUT", id=asked["id"])["message"]
     assert hook_reply(front, session_id)["reply"] == {}
-
-
-def test_a_hook_may_have_less_time(front_end):
-    """Its own timeout counts, if it is shorter than that of all callbacks."""
-    front = front_end(scripts.calls_hooks)
-    hooks = {"PreToolUse": [{"timeout": 0.2}]}
-    session_id = front.create("go", options={"hooks": hooks})
-    assert "0.2 s" in front.error(code="CALLBACK_TIMEOUT")["message"]
-    assert hook_reply(front, session_id)["reply"] == {}
-
-
-def test_a_session_with_an_open_hook_can_be_killed(front_end):
-    """Nobody waits for an answer that nobody wants."""
-    front = front_end(scripts.calls_hooks)
-    session_id = front.create("go", options={"hooks": HOOKS})
-    front.callback(session_id)
-    assert front.answer(front.send("session.kill", session_id=session_id))["type"] == (
-        "session.killed"
-    )
 
 
 # Without a session.

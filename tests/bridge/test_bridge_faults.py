@@ -13,14 +13,11 @@ from pathlib import Path
 import pytest
 from bridge_clients import OWN, own_bridge, traffic_is_valid
 from executables import ROOT
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from patience import PATIENCE, process_is_gone, wait_until
 
 import claude_sync
 from claude_sync import AskTimeout, CliDidNotStart, ClientClosed, CliExited
 from claude_sync.bridge import Bridge
-from claude_sync.bridge.translation import SERVED, Translation
 from claude_sync.testing import StandIn
 
 ECHO = StandIn().command
@@ -144,88 +141,6 @@ def test_rubbish_among_the_lines_of_a_backend(caplog):
             turn.result(PATIENCE)
         assert client.ask("last", timeout=PATIENCE) == "echo: last"
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
-
-
-ODD = [None, True, 5, 1.5, "text", [], [5], ["text", {}], {}, {"text": []}]
-CODES = ["SDK_ERROR", "SESSION_NOT_FOUND", "CALLBACK_TIMEOUT", "CALLBACK_NOT_FOUND"]
-# What each kind of message can have in its payload, and what is right there beside what is odd.
-FIELDS = {
-    "session.created": {"sdk_session_id": [], "raw": [True], "pid": []},
-    "sdk.message": {
-        "type": ["result", "command_lifecycle"],
-        "user_message_uuid": ["u"],
-        "user_message_uuids": [["u"], ["v"]],
-        "origin": [{"kind": "task-notification"}, {"kind": []}],
-    },
-    "callback.request": {
-        "callback_type": ["can_use_tool", "hook"],
-        "hook_event": ["PreToolUse"],
-        "hook_input": [{"tool_name": "Bash"}, {"tool_name": []}],
-        "tool_name": ["Bash"],
-        "tool_input": [],
-        "tool_use_id": ["toolu_1"],
-        "suggestions": [],
-    },
-    "callback.cancelled": {},
-    "query.result": {"success": [], "result": [], "error": [], "details": [{"code": []}]},
-    "session.interrupted": {},
-    "session.stderr": {"line": ["oh"]},
-    "session.ended": {"exit_code": [0]},
-    "session.killed": {},
-    "error": {
-        "code": CODES,
-        "message": [],
-        "details": [
-            {"error": "CliExited", "stderr_tail": 5, "exit_code": "x"},
-            {"error": {}},
-        ],
-    },
-}
-
-
-def odd_payloads(kind):
-    """Payloads of a kind of message, each field missing, right or odd; or no payload at all."""
-    fields = {name: st.sampled_from([*right, *ODD]) for name, right in FIELDS[kind].items()}
-    return st.fixed_dictionaries({}, optional=fields) | st.sampled_from(ODD)
-
-
-IDS = st.sampled_from([*[f"5-{number}" for number in range(1, 8)], "callback", *ODD])
-ENVELOPES = st.sampled_from(sorted(FIELDS)).flatmap(
-    lambda kind: st.fixed_dictionaries(
-        {"type": st.just(kind)},
-        optional={"id": IDS, "session_id": st.sampled_from(ODD), "payload": odd_payloads(kind)},
-    )
-)
-
-
-def test_every_kind_of_message_is_tried():
-    """Those that are read, and no others."""
-    assert set(FIELDS) == set(SERVED)
-
-
-@settings(max_examples=300)
-@given(envelopes=st.lists(ENVELOPES, max_size=6))
-def test_no_envelope_is_too_odd(envelopes):
-    """Whatever a backend says, and whatever it answers, it is read without an exception."""
-    translation = Translation("5-", {"prompt": "", "options": {}, "raw": True})
-    greeting = {"subtype": "initialize", "hooks": {"PreToolUse": [hook_of("hook_0")]}}
-    translation.create(request_of("greeting", greeting))
-    created = {"sdk_session_id": "s"}
-    translation.from_backend(
-        {"type": "session.created", "id": "5-1", "session_id": "S", "payload": created}
-    )
-    for uuid in ("u", "v"):
-        message = {"role": "user", "content": "hello"}
-        translation.from_client({"type": "user", "uuid": uuid, "message": message})
-    translation.from_client(request_of("interrupt", {"subtype": "interrupt"}))
-    translation.from_client(request_of("model", {"subtype": "set_model", "model": "opus"}))
-    for envelope in envelopes:
-        translation.from_backend(envelope)
-
-
-def hook_of(identity):
-    """As it is told in a greeting."""
-    return {"matcher": "Bash", "hookCallbackIds": [identity], "timeout": 60}
 
 
 def request_of(identity, request):

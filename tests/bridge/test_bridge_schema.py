@@ -11,7 +11,7 @@ import pytest
 from bridge_front_end import SCHEMA, validator
 
 from claude_sync.bridge import envelope
-from claude_sync.bridge.schema import schema
+from claude_sync.bridge.command import schema
 
 WHOLE = jsonschema.Draft202012Validator(SCHEMA)
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 
 from claude_sync import Options, UsageError
-from claude_sync.bridge.session_settings import (
-    DEFAULTS,
-    DOCUMENTED,
-    KEPT,
-    NOT_SENT,
-    create_payload,
-    shared_out,
-)
+from claude_sync.bridge.session_settings import document_payload, raw_payload, shared_out
 
 
-def options_of(extensions=False, **settings):
-    """The options of the payload."""
-    return create_payload(Options(**settings), extensions)["options"]
+def options_of(**settings):
+    """The options of the payload, in the document's words."""
+    return document_payload(Options(**settings))["options"]
 
 
 def test_an_idle_session_in_the_documents_words():
     """Nothing but what is documented; text while it is written is asked for."""
-    assert create_payload(Options(cwd=Path("/x")), False) == {
+    assert document_payload(Options(cwd=Path("/x"))) == {
         "prompt": "",
         "cwd": "/x",
         "options": {"include_partial_messages": True},
@@ -58,7 +50,7 @@ def test_every_documented_option():
     changed = {"add_dirs", "returns", "mcp_servers", "sandbox"}
     for name in set(settings) - changed:
         assert told[name] == settings[name]
-    assert set(told) == DOCUMENTED - {"hooks"}
+    assert len(told) == len(settings)
     assert told["additional_directories"] == ["/a"]
     assert told["mcp_servers"] == {"files": {"command": "x", "args": ["y"]}}
     assert told["sandbox"] == {"enabled": True, "network": {"allow_local_binding": True}}
@@ -78,14 +70,6 @@ def test_every_documented_option():
         ),
         ({"system_prompt": {"type": "custom", "prompt": "own"}}, {"system_prompt": "own"}),
         (
-            {"system_prompt": {"type": "custom", "prompt": "own", "append": "more"}},
-            {"system_prompt": "own", "append_system_prompt": "more"},
-        ),
-        (
-            {"system_prompt": "own", "append_system_prompt": "more"},
-            {"system_prompt": "own", "append_system_prompt": "more"},
-        ),
-        (
             {"system_prompt": {"type": "file", "path": Path("/p")}},
             {"system_prompt": {"type": "file", "path": "/p"}},
         ),
@@ -93,7 +77,7 @@ def test_every_documented_option():
 )
 def test_prompts(settings, expected):
     """The document's form where there is one."""
-    told = options_of(extensions=True, **settings)
+    told = options_of(**settings)
     prompts = ("system_prompt", "append_system_prompt")
     assert {name: told[name] for name in prompts if name in told} == expected
 
@@ -102,27 +86,29 @@ def test_what_has_no_word_is_refused_by_name():
     """Nothing that was asked for is dropped in silence."""
     with pytest.raises(UsageError, match=r"effort, resume.*extensions"):
         options_of(resume="x", effort="high")
-
-
-def test_other_settings_go_by_their_own_names():
-    """A backend of this library takes them."""
-    told = options_of(extensions=True, resume="x", effort="high", env={"A": "b"})
-    assert told["resume"] == "x"
-    assert told["effort"] == "high"
-    assert told["env"] == {"A": "b"}
-
-
-def test_functions_need_more_than_the_document():
-    """tools are refused where nobody could call them."""
+    with pytest.raises(UsageError, match="append_system_prompt"):
+        options_of(system_prompt="own", append_system_prompt="more")
     with pytest.raises(UsageError, match="tools"):
         options_of(tools=[print])
-    assert "tools" not in options_of(extensions=True, tools=[print])
 
 
-def test_a_dialect_is_the_backends_business():
+def test_a_backend_of_this_library_gets_their_own_names():
+    """Also of what the document has other names for; functions come with the greeting."""
+    given = Options(resume="x", add_dirs=["/a"], env={"A": "b"}, tools=[print], returns={"a": 1})
+    assert raw_payload(given)["options"] == {
+        "include_partial_messages": True,
+        "resume": "x",
+        "add_dirs": ["/a"],
+        "env": {"A": "b"},
+        "output_format": {"type": "json_schema", "schema": {"a": 1}},
+    }
+
+
+@pytest.mark.parametrize("payload_of", [raw_payload, document_payload])
+def test_a_dialect_is_the_backends_business(payload_of):
     """Only one is spoken here."""
     with pytest.raises(UsageError, match="dialect"):
-        options_of(dialect="callback")
+        payload_of(Options(dialect="callback"))
 
 
 def test_the_client_keeps_what_it_needs():
@@ -132,12 +118,3 @@ def test_the_client_keeps_what_it_needs():
     assert elsewhere == {"effort": "high"}
     assert own == Options(cwd="/nowhere", model="opus", budget_usd=2, resume="x")
     assert own.replace(**elsewhere) == given
-
-
-def test_every_setting_is_somewhere():
-    """No setting is forgotten: it is kept, sent, or both."""
-    names = {field.name for field in dataclasses.fields(Options)}
-    assert set(KEPT) <= names
-    assert set(NOT_SENT) <= names
-    assert set(DEFAULTS) == names
-    assert not set(NOT_SENT) - set(KEPT)

@@ -6,12 +6,17 @@ import json
 import threading
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from patience import PATIENCE
 
-from claude_sync import Options, UsageError
-from claude_sync.bridge.transport import SessionTransport
+from claude_sync import Options
+from claude_sync.bridge.documented import DocumentedTransport
+from claude_sync.bridge.transport import RawTransport
 from claude_sync.engine.launch.command import Launch
 from claude_sync.support.redact import redact_text
+
+ID = "12345678-1234-4234-a234-123456789012"
 
 
 class Recorder:
@@ -31,8 +36,8 @@ class Recorder:
     def name_session(self, session_id, transport):
         self.named.append(session_id)
 
-    def leave(self, prefix, session_id):
-        self.left.append((prefix, session_id))
+    def leave(self, transport):
+        self.left.append(transport)
 
     def send(self, line):
         self.sent += map(json.loads, line.splitlines())
@@ -44,6 +49,13 @@ class Recorder:
         return [envelope["type"] for envelope in self.sent]
 
 
+def started(kind, backend, elsewhere=None, **options):
+    """A session that is started and not made."""
+    made = kind(lambda: backend, elsewhere or {})
+    made.start(Launch(("claude",), {}, None, {}, options=Options(**options)))
+    return made
+
+
 @pytest.fixture
 def backend():
     """A backend of the test's own."""
@@ -52,9 +64,8 @@ def backend():
 
 @pytest.fixture
 def transport(backend):
-    """A session that is started and not made."""
-    made = SessionTransport(lambda: backend, {"effort": "high"}, True)
-    made.start(Launch(("claude",), {}, None, {}, options=Options(model="opus")))
+    """A raw session that is started and not made."""
+    made = started(RawTransport, backend, {"effort": "high"}, model="opus")
     yield made
     made.kill()
     made.free()
@@ -65,17 +76,27 @@ def line(**message):
     return json.dumps(message).encode() + b"\n"
 
 
-GREETING = line(type="control_request", request_id="req_1", request={"subtype": "initialize"})
+def request(identity, **body):
+    """A request of the client."""
+    return line(type="control_request", request_id=identity, request=body)
+
+
+def reply(identity, body):
+    """An answer of the client."""
+    response = {"subtype": "success", "request_id": identity, "response": body}
+    return line(type="control_response", response=response)
+
+
+GREETING = request("req_1", subtype="initialize")
 QUESTION = line(type="user", uuid="u", message={"role": "user", "content": "hi"})
 
 
-ID = "12345678-1234-4234-a234-123456789012"
+def envelope(kind, payload, **ids):
+    """What a backend says of the session."""
+    return {"type": kind, "session_id": ID, "payload": payload, **ids}
 
 
-def created(raw=True):
-    """What a backend says of a new session."""
-    payload = {"sdk_session_id": None, "raw": True} if raw else {"sdk_session_id": "x"}
-    return {"type": "session.created", "id": "1-1", "session_id": ID, "payload": payload}
+CREATED = envelope("session.created", {"sdk_session_id": None, "raw": True}, id="1-1")
 
 
 def test_the_session_is_made_when_the_client_greets(transport, backend):
@@ -85,27 +106,20 @@ def test_the_session_is_made_when_the_client_greets(transport, backend):
     transport.write(QUESTION)
     options = backend.sent[0]["payload"]["options"]
     assert (options["model"], options["effort"]) == ("opus", "high")
-    transport.receive(created())
+    transport.receive(CREATED)
     assert backend.named == [ID]
     assert transport.write_now(QUESTION + QUESTION) == 2 * len(QUESTION)
     assert backend.kinds() == ["session.create", *["session.line"] * 4]
     said = [json.loads(GREETING), *[json.loads(QUESTION)] * 3]
-    assert [envelope["payload"] for envelope in backend.sent[1:]] == said
+    assert [each["payload"] for each in backend.sent[1:]] == said
     assert transport.argv == ("backend",)
-
-
-def test_a_plain_backend_is_spoken_to_in_its_words(transport, backend):
-    """Also about what was said before that was known."""
-    transport.write(GREETING + QUESTION)
-    transport.receive(created(raw=False))
-    assert backend.kinds() == ["session.create", "session.send", *["query.call"] * 3]
 
 
 def test_the_backend_hears_how_much_was_read(transport, backend, monkeypatch):
     """Once half of the room was used, so that it can go on before all of it is."""
     monkeypatch.setattr("claude_sync.bridge.transport.CREDIT", 1000)
     transport.write(GREETING)
-    transport.receive(created())
+    transport.receive(CREATED)
     transport.receive_lines([b"x" * 399])
     assert transport.read() == b"x" * 399 + b"\n"
     assert backend.kinds()[-1] == "session.line"
@@ -114,31 +128,23 @@ def test_the_backend_hears_how_much_was_read(transport, backend, monkeypatch):
     assert backend.sent[-1]["payload"] == {"bytes": 500}
 
 
-def test_what_a_plain_backend_cannot_do(transport):
-    """It is told once that is known."""
-    transport.check_carries("steer")
-    transport.write(GREETING)
-    transport.receive(created(raw=False))
-    with pytest.raises(UsageError, match=r"steer\(\)"):
-        transport.check_carries("steer")
-
-
 def test_closing_waits_for_the_session_to_be_killed(transport, backend):
-    """What was said before can be read, then comes the end."""
+    """What was said before can be read, then comes the end; also of a CLI that is dead."""
     transport.write(GREETING)
-    transport.receive(created())
+    transport.receive(CREATED)
     transport.receive_lines([b'{"type": "last"}'])
     closer = threading.Thread(target=transport.close, args=(PATIENCE,))
     closer.start()
     assert backend.killed.wait(PATIENCE)
-    transport.receive({"type": "session.killed", "session_id": ID, "id": "x", "payload": {}})
+    transport.receive(envelope("session.ended", {"exit_code": 1}))
+    closer.join(0.05)
+    assert closer.is_alive()
+    transport.receive(envelope("session.killed", {}, id="x"))
     closer.join(PATIENCE)
     assert not closer.is_alive()
     assert backend.kinds()[-1] == "session.kill"
     assert json.loads(transport.read()) == {"type": "last"}
-    assert transport.read() == b""
-    assert transport.read_error() == b""
-    assert transport.exit_code == 0
+    assert (transport.read(), transport.read_error(), transport.exit_code) == (b"", b"", 1)
 
 
 def test_closing_what_was_never_made_is_quick(transport, backend):
@@ -165,24 +171,18 @@ def test_a_session_that_is_made_too_late_is_killed_and_then_forgotten(transport,
     assert transport.exit_code == -9
     transport.free()
     assert not backend.left
-    transport.receive(created())
+    transport.receive(CREATED)
     assert backend.kinds() == ["session.create", "session.kill"]
-    transport.receive({"type": "session.killed", "session_id": ID, "id": "1-2", "payload": {}})
-    assert backend.left == [("1-", ID)]
-
-
-def ended(exit_code):
-    """What a backend says of a CLI that has ended."""
-    return {"type": "session.ended", "session_id": ID, "payload": {"exit_code": exit_code}}
+    transport.receive(envelope("session.killed", {}, id="1-2"))
+    assert backend.left == [transport]
 
 
 def test_the_end_of_the_cli_is_the_end_of_the_session(transport, backend):
     """Its last words and exit code are told, and the backend may forget it."""
     transport.write(GREETING)
-    transport.receive(created())
-    words = {"type": "session.stderr", "session_id": ID, "payload": {"line": "out of luck"}}
-    transport.receive(words)
-    transport.receive(ended(5))
+    transport.receive(CREATED)
+    transport.receive(envelope("session.stderr", {"line": "out of luck"}))
+    transport.receive(envelope("session.ended", {"exit_code": 5}))
     assert transport.read_error() == b"out of luck\n"
     assert transport.read() == b""
     assert transport.wait(0) == 5
@@ -200,41 +200,174 @@ def test_the_end_of_the_backend_is_the_end_of_the_session(transport):
     assert transport.exit_code == 137
 
 
+def test_secrets_of_the_cli_there_are_known_here(backend):
+    """Variables and settings that only the backend uses: recordings must not show them."""
+    elsewhere = {
+        "env": {"MY_TOKEN": "open sesame", "GONE": None},
+        "mcp_servers": {"a": {"command": "x"}},
+    }
+    launch = Launch(("claude",), {}, None, {}, options=Options())
+    RawTransport(lambda: backend, elsewhere).start(launch)
+    assert launch.environment == {"MY_TOKEN": "open sesame"}
+    assert {"a": {"command": "x"}} in launch.confidential
+    assert "open sesame" not in redact_text("it was open sesame")
+
+
+# In the words of the document.
+
+
+@pytest.fixture
+def documented(backend):
+    """A session of a backend of another make, which has been made."""
+    made = started(DocumentedTransport, backend)
+    hook = {"matcher": "Bash", "hookCallbackIds": ["hook_0"], "timeout": 60}
+    greeting = request("req_1", subtype="initialize", hooks={"PreToolUse": [hook]})
+    made.write(greeting + QUESTION)
+    made.receive(CREATED)
+    return made
+
+
+def heard(transport):
+    """What the client reads."""
+    return [json.loads(each) for each in transport.read().splitlines()]
+
+
+def ask_permission(transport):
+    """The backend asks; the client hears it."""
+    about = {"callback_type": "can_use_tool", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    transport.receive(envelope("callback.request", {**about, "suggestions": []}, id="cb"))
+    (asked,) = heard(transport)
+    assert asked["request"]["input"] == {"command": "ls"}
+
+
+def test_what_was_said_before_the_session_was_there_is_said_then(documented, backend):
+    """In the words of the document, behind the questions for the reply to the greeting."""
+    assert backend.kinds() == ["session.create", *["query.call"] * 3, "session.send"]
+    options = backend.sent[0]["payload"]["options"]
+    assert options["hooks"] == {"PreToolUse": [{"matcher": "Bash"}]}
+    assert backend.sent[-1]["payload"] == {"message": "hi"}
+
+
 def test_without_a_word_for_resuming_a_new_conversation_begins(backend, caplog):
     """A backend that is strict is not told what it does not know."""
-    transport = SessionTransport(lambda: backend, {}, False)
-    transport.start(Launch(("claude",), {}, None, {}, options=Options(resume="x")))
-    transport.write(GREETING)
+    started(DocumentedTransport, backend, resume="x").write(GREETING)
     assert "resume" not in backend.sent[0]["payload"]["options"]
     assert "the backend cannot resume" in caplog.text
 
 
-def test_secrets_of_the_cli_there_are_known_here(backend):
-    """Variables and settings that only the backend uses: recordings must not show them."""
-    settings = {
-        "env": {"MY_TOKEN": "open sesame", "GONE": None},
-        "mcp_servers": {"a": {"command": "x"}},
-    }
-    made = SessionTransport(lambda: backend, settings, True)
-    launch = Launch(("claude",), {}, None, {}, options=Options())
-    made.start(launch)
-    assert launch.environment == {"MY_TOKEN": "open sesame"}
-    assert {"a": {"command": "x"}} in launch.confidential
-    assert "open sesame" not in redact_text("it was open sesame")
-    made.kill()
-    made.free()
+def test_a_message_that_is_refused_gets_a_result(documented, backend):
+    """The turn ends that never began."""
+    refused = {"code": "INVALID_MESSAGE", "message": "not so"}
+    documented.receive(envelope("error", refused, id=backend.sent[-1]["id"]))
+    (result,) = heard(documented)
+    assert (result["type"], result["is_error"], result["errors"]) == ("result", True, ["not so"])
 
 
-def test_closing_waits_for_what_is_left_of_a_dead_cli(transport, backend):
-    """The session is over, and is killed all the same; nobody waits for a backend that is gone."""
-    transport.write(GREETING)
-    transport.receive(created())
-    transport.receive(ended(1))
-    assert backend.kinds()[-1] == "session.kill"
-    closing = threading.Thread(target=transport.close, args=(PATIENCE,))
-    closing.start()
-    closing.join(0.05)
-    assert closing.is_alive()
-    transport.receive({"type": "session.killed", "session_id": ID, "payload": {}})
-    closing.join(PATIENCE)
-    assert not closing.is_alive()
+def test_an_answer_that_is_refused_becomes_a_no(documented, backend):
+    """Of a permission and of a hook; once, for the CLI waits all the same."""
+    ask_permission(documented)
+    documented.write(reply("cb", {"behavior": "allow", "updatedInput": {}}))
+    assert backend.sent[-1]["payload"] == {"behavior": "allow", "updated_input": {}}
+    refused = {"code": "INVALID_MESSAGE", "message": "not so"}
+    for _ in range(2):
+        documented.receive(envelope("error", refused, id="cb"))
+    answers = [each for each in backend.sent if each["type"] == "callback.response"]
+    assert [each["payload"]["behavior"] for each in answers] == ["allow", "deny"]
+    about = {"callback_type": "hook", "hook_event": "PreToolUse"}
+    documented.receive(envelope("callback.request", {**about, "hook_input": {}}, id="h"))
+    documented.write(reply("h", {"decision": "approve"}))
+    documented.receive(envelope("error", refused, id="h"))
+    specific = backend.sent[-1]["payload"]["hook_specific_output"]
+    assert specific["permissionDecision"] == "deny"
+
+
+def test_a_permission_that_nobody_waits_for_is_withdrawn(documented, backend):
+    """And its answer, which comes too late, is not sent."""
+    ask_permission(documented)
+    documented.receive(envelope("error", {"code": "CALLBACK_TIMEOUT", "message": "x"}, id="cb"))
+    assert heard(documented) == [{"type": "control_cancel_request", "request_id": "cb"}]
+    before = len(backend.sent)
+    documented.write(reply("cb", {"behavior": "allow"}))
+    assert len(backend.sent) == before
+
+
+def test_a_no_that_ends_the_turn_is_an_interrupt_too(documented, backend):
+    """The document has no word for it in the answer."""
+    ask_permission(documented)
+    documented.write(reply("cb", {"behavior": "deny", "message": "no", "interrupt": True}))
+    assert backend.kinds()[-2:] == ["callback.response", "session.interrupt"]
+    assert backend.sent[-2]["payload"] == {"behavior": "deny", "message": "no"}
+
+
+def test_a_callback_that_nobody_knows_is_answered(documented, backend):
+    """It must not wait for ever."""
+    documented.receive(envelope("callback.request", {"callback_type": "fly"}, id="cb"))
+    assert (backend.sent[-1]["id"], backend.sent[-1]["payload"]) == ("cb", {})
+
+
+def test_a_session_that_is_gone_has_ended(documented):
+    """Whatever was sent to it; what it said last is told."""
+    documented.write(request("r", subtype="interrupt"))
+    error = {"code": "SESSION_NOT_FOUND", "message": "no such session"}
+    documented.receive(envelope("error", error, id="1-6"))
+    assert documented.read() == b""
+    assert documented.read_error() == b"no such session\n"
+
+
+ODD = [None, True, 5, 1.5, "text", [], [5], ["text", {}], {}, {"text": []}]
+CODES = ["SDK_ERROR", "SESSION_NOT_FOUND", "CALLBACK_TIMEOUT", "CALLBACK_NOT_FOUND"]
+# What each kind of message can have in its payload, and what is right there beside what is odd.
+FIELDS = {
+    "session.created": {"sdk_session_id": [], "raw": [True], "pid": []},
+    "sdk.message": {
+        "type": ["result", "command_lifecycle"],
+        "user_message_uuid": ["u"],
+        "user_message_uuids": [["u"], ["v"]],
+        "origin": [{"kind": "task-notification"}, {"kind": []}],
+    },
+    "callback.request": {
+        "callback_type": ["can_use_tool", "hook"],
+        "hook_event": ["PreToolUse"],
+        "hook_input": [{"tool_name": "Bash"}, {"tool_name": []}],
+        "tool_name": ["Bash"],
+    },
+    "query.result": {"success": [], "result": [], "error": [], "details": [{"code": []}]},
+    "session.interrupted": {},
+    "session.stderr": {"line": ["oh"]},
+    "session.ended": {"exit_code": [0]},
+    "session.killed": {},
+    "error": {
+        "code": CODES,
+        "message": [],
+        "details": [{"error": "CliExited", "stderr_tail": 5, "exit_code": "x"}, {"error": {}}],
+    },
+    "fly": {},
+}
+
+
+def odd_payloads(kind):
+    """Payloads of a kind of message, each field missing, right or odd; or no payload at all."""
+    fields = {name: st.sampled_from([*right, *ODD]) for name, right in FIELDS[kind].items()}
+    return st.fixed_dictionaries({}, optional=fields) | st.sampled_from(ODD)
+
+
+IDS = st.sampled_from([*[f"1-{number}" for number in range(1, 9)], "callback", *ODD])
+ENVELOPES = st.sampled_from(sorted(FIELDS)).flatmap(
+    lambda kind: st.fixed_dictionaries(
+        {"type": st.just(kind)},
+        optional={"id": IDS, "session_id": st.sampled_from(ODD), "payload": odd_payloads(kind)},
+    )
+)
+
+
+@settings(max_examples=300)
+@given(envelopes=st.lists(ENVELOPES, max_size=6), kind=st.sampled_from([0, 1]))
+def test_no_envelope_is_too_odd(envelopes, kind):
+    """Whatever a backend says, and whatever it answers, it is read without an exception."""
+    made = started([RawTransport, DocumentedTransport][kind], Recorder())
+    made.write(GREETING + QUESTION)
+    for each in envelopes[:1]:
+        made.receive(each)
+    made.receive(CREATED)
+    for each in envelopes[1:]:
+        made.receive(each)

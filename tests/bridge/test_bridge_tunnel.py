@@ -12,7 +12,7 @@ from patience import PATIENCE, process_is_gone, wait_until
 
 from claude_sync import Options
 from claude_sync.bridge.backend import Backend
-from claude_sync.bridge.transport import SessionTransport
+from claude_sync.bridge.transport import RawTransport
 from claude_sync.engine.launch.command import Launch
 from claude_sync.testing import StandIn
 
@@ -29,7 +29,7 @@ def tunnel():
     made = []
 
     def make(script, **settings):
-        transport = SessionTransport(lambda: backend, {"cli": StandIn(script).command}, True)
+        transport = RawTransport(lambda: backend, {"cli": StandIn(script).command})
         transport.start(Launch(("claude",), {}, None, {}, options=Options(**settings)))
         transport.write(json.dumps(GREETING).encode() + b"\n")
         made.append(transport)

@@ -83,7 +83,7 @@ def test_a_real_hook_blocks(front, create, model):
     model.when("run the hooked command").reply(
         [tool_use("Bash", {"command": "echo hooked"})]
     ).then_reply(text("blocked, then"))
-    hooks = {"PreToolUse": [{"matcher": "Bash", "timeout": 60}]}
+    hooks = {"PreToolUse": [{"matcher": "Bash"}]}
     session_id = create("run the hooked command", hooks=hooks, allowed_tools=["Bash"])
     asked = front.callback(session_id)
     payload = asked["payload"]

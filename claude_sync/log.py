@@ -33,18 +33,6 @@ from typing import Any, Iterable
 
 from .errors import ClaudeError
 
-__all__ = [
-    "Failures",
-    "Naming",
-    "ShownLines",
-    "log_received",
-    "log_to_stderr",
-    "logger",
-    "name_this_thread",
-    "named",
-    "shortened",
-]
-
 logger = logging.getLogger("claude_sync")
 
 VARIABLE = "CLAUDE_SYNC_LOG"
@@ -188,11 +176,10 @@ class ShownLines:
 
     def shown(self, line: str) -> str:
         """The next line, :func:`shortened`; stars for one inside a private key."""
-        from .support.private_keys import begins_private_key, end_of_private_key
-        from .support.redact import HIDDEN
+        from .support.redact import HIDDEN, begins_private_key, end_of_private_key
 
         if self._key_lines_left:
-            ends = end_of_private_key(line, 0) >= 0
+            ends = end_of_private_key(line) >= 0
             self._key_lines_left = 0 if ends else self._key_lines_left - 1
             return HIDDEN
         if begins_private_key(line):

@@ -150,7 +150,7 @@ def test_an_image_is_opened_in_many_forms(tmp_path):
         assert Image.open(source) == image
     assert Image.open(Pillow.new("RGB", (4, 2))).size == (4, 2)
     path.write_bytes(PNG[:-8])
-    with pytest.raises(UsageError, match=r"'picture\.dat' is damaged"):
+    with pytest.raises(UsageError, match="the image is damaged"):
         Image.open(path)
     for source in (b"a text", io.StringIO("a text"), 3, tmp_path / "gone.png"):
         with pytest.raises(UsageError):

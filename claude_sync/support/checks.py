@@ -16,20 +16,6 @@ from typing import Any, Callable, Iterable, Sequence, TypeVar, cast
 from ..errors import UsageError
 from .text import short
 
-__all__ = [
-    "LONGEST",
-    "check_function",
-    "check_keywords",
-    "check_name",
-    "check_path",
-    "check_seconds",
-    "check_timeout",
-    "did_you_mean",
-    "nearest",
-    "refuse",
-    "suggests_arguments",
-]
-
 # More seconds than a lock can wait for raise OverflowError: 292 years on Linux, 49 days on Windows.
 LONGEST = threading.TIMEOUT_MAX / 2
 
@@ -89,15 +75,7 @@ def check_function(name: str, function: Any, example: str = "function(event)") -
 
     if not callable(function):
         raise refuse(name, function, f"a function of one argument, {example}")
-    problem = ""
-    for each in (function, getattr(type(function), "__call__", None)):  # noqa: B004
-        if inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each):
-            problem = (
-                "an async function, which nothing awaits: it would never run. Write it with 'def'. "
-                "It may wait; asyncio.run(...) inside it works"
-            )
-        elif inspect.isgeneratorfunction(each):
-            problem = "a generator function: calling it would run nothing. Write it without 'yield'"
+    problem = fault_of_function(function)
     try:
         inspect.signature(function).bind(None)
     except TypeError as error:
@@ -108,6 +86,21 @@ def check_function(name: str, function: Any, example: str = "function(event)") -
     if problem:
         raise UsageError(f"{name} is {problem}.", option=name, value=function)
     return function
+
+
+def fault_of_function(function: Any) -> str:
+    """Why calling a function would run nothing; nothing if it runs."""
+    import inspect
+
+    for each in (function, getattr(type(function), "__call__", None)):  # noqa: B004
+        if inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each):
+            return (
+                "an async function, which nothing awaits: it would never run. Write it with 'def'. "
+                "It may wait; asyncio.run(...) inside it works"
+            )
+        if inspect.isgeneratorfunction(each):
+            return "a generator function: calling it would run nothing. Write it without 'yield'"
+    return ""
 
 
 # The nearest right name.

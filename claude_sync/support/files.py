@@ -16,10 +16,8 @@ import sys
 from typing import Any
 
 from ..errors import UsageError
-from .images import LARGEST_IMAGE, LARGEST_SIDE, Image, image_fault
+from .images import LARGEST_IMAGE, LARGEST_SIDE, Image
 from .text import short
-
-__all__ = ["LARGEST_TOTAL", "content_of", "image_of", "is_picture", "sendable"]
 
 # The Messages API takes requests of 32 MB, counted in base64. This leaves room for what else is
 # in one; reading stops here.
@@ -62,12 +60,8 @@ def image_of(source: Any) -> Image:
     source = getattr(source, "image", source)  # an ImageBlock has one
     if isinstance(source, Image):
         return source
-    content, name = content_of(source, "the image")
-    data = content if isinstance(content, bytes) else b""  # an open text is no image
-    fault = image_fault(data)
-    if fault is not None:
-        raise UsageError(f"{repr(name) if name else 'the image'} {fault}")
-    return Image(data)
+    content, _ = content_of(source, "the image")
+    return Image(content if isinstance(content, bytes) else b"")  # an open text is no image
 
 
 def content_at(path: str) -> tuple[bytes, str]:
@@ -100,16 +94,11 @@ def content_left(file: Any, label: str) -> tuple[bytes | str, str | None]:
     label = repr(shown) if shown else label
     try:
         content = file.read(LARGEST_TOTAL + 1)
-        # Raw pipes and sockets give little at a time.
-        while content and len(content) <= LARGEST_TOTAL and (more := file.read(LARGEST_TOTAL)):
-            content += more
     except Exception as error:  # an object of the program's may raise anything
         reason = f"{type(error).__name__}: {error}"[:SHOWN]
         advice = "Open it for reading: images and PDFs with 'rb', texts with their encoding."
         raise UsageError(f"cannot read {label}: {reason}. {advice}") from error
-    if not isinstance(content, (bytes, str)):
-        raise UsageError(f"cannot read {label}: its read() gives no bytes. {SOURCES}")
-    if not content:
+    if not content or not isinstance(content, (bytes, str)):
         raise UsageError(f"nothing is left to read in {label}. Go back first: file.seek(0).")
     return content, sendable(shown) or None
 

@@ -16,19 +16,6 @@ from typing import Any
 
 from ..errors import UsageError
 
-__all__ = [
-    "IMAGE_TYPES",
-    "LARGEST_IMAGE",
-    "LARGEST_SIDE",
-    "MAKE_SMALLER",
-    "Image",
-    "decoded",
-    "image_fault",
-    "image_size",
-    "media_type_of",
-    "received_image",
-]
-
 #: The kinds of images that Claude sees, with the usual endings of their names.
 IMAGE_TYPES = {
     "image/png": ".png",

@@ -10,8 +10,6 @@ from typing import Any
 
 from .text import visible
 
-__all__ = ["PLAIN", "STYLES", "Palette", "columns", "is_terminal", "palette", "safe"]
-
 ZERO_WIDTH_JOINER = "\u200d"  # emoji are made with it, and it moves nothing
 EMOJI_STYLE = "\ufe0f"  # makes a narrow sign an emoji, which is wide
 OWN = re.compile(r"\x1b\[[0-9;]*m")

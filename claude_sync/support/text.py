@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["camel_case", "short", "short_json", "snake_case", "visible"]
-
 LONGEST = 80
 
 # Categories of Unicode that a terminal obeys or that cannot be seen: control and format

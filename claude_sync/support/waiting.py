@@ -14,8 +14,6 @@ import time
 from queue import Empty, SimpleQueue
 from typing import Callable, Optional, TypeVar
 
-__all__ = ["SLICE", "Changes", "Deadline", "take_from", "wait_for"]
-
 SLICE = 0.25
 
 # Not worth a wait.

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from claude_sync.support.private_keys import begins_private_key, hide_private_keys
+from claude_sync.support.redact import begins_private_key, hide_private_keys
 
 # Nobody's, and no keys.
 BODY = "MII" + "Ab3+" * 15

@@ -1,4 +1,4 @@
-"""Every secret of a known form, and every place where one stands, is hidden."""
+"""Every secret of a known form, and every place where one stands, is hidden: the examples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from tables import each
 from claude_sync.support.redact import redact_text
 
 TEXT = files("claude_sync.support").joinpath("redact_patterns.txt").read_text(encoding="utf-8")
-ROWS = [row.split("\t") for row in TEXT.splitlines() if row and not row.startswith("#")]
+ROWS = [row.split("\t") for row in TEXT.splitlines() if row.count("\t") == 2]
+FORMS = [row for row in ROWS if "(?P<secret>" not in row[1]]
+PLACES = [row for row in ROWS if "hunter2" in row[2]]
 # What the letters in an example stand for; made here, so that no scanner takes it for real.
 ALPHABETS = {
     "": "Ab3dE5gH7jK9mN2pQ4sT6vW8yZ1",
@@ -33,7 +35,7 @@ def made(example):
     return text.replace("{u}", str(uuid.UUID(int=0x12345678123440008000123456789ABC)))
 
 
-@each("row", ROWS)
+@each("row", FORMS)
 def test_a_secret_is_known_by_its_form(row):
     """Alone, in a sentence, in JSON, after an escaped line end, and not inside a word."""
     words, _, example = row
@@ -46,88 +48,25 @@ def test_a_secret_is_known_by_its_form(row):
         assert "***" in shown
 
 
-@each(
-    "line",
-    [
-        *(
-            "docker login -u me -p hunter2 registry",
-            "mysql -u root -phunter2 db",
-            "sshpass -p hunter2",
-        ),
-        *(
-            "mysqldump -phunter2",
-            "sshpass -phunter2 ssh me@host",
-            "machine h login me password hunter2",
-        ),
-        *(
-            "localhost:5432:base:me:hunter2",
-            "*:*:*:me:hunter2",
-            "postgres://me:a/hunter2@host/base",
-        ),
-        "https://ghxAb3dE5gH7jK9hunter2@github.com/a/b",
-        "contraseña: hunter2",
-        "пароль=hunter2",
-        *(
-            "Passwort: hunter2",
-            "mot de passe = hunter2",
-            "パスワード: hunter2",
-            '"senha": "hunter2"',
-        ),
-        "PHPSESSID=abcdefhunter2",
-        "connect.sid=s%3Aabcdefhunter2",
-        "__Host-x=abcdefhunter2",
-        *(
-            "https://discord.com/api/webhooks/123/hunter2hunter2",
-            "https://hooks.slack.com/services/hunter2x",
-        ),
-        *(
-            "https://a.webhook.office.com/webhookb2/hunter2@x/y",
-            "https://b/c?X-Amz-Signature=abcdefghijhunter2",
-        ),
-        "https://b/c?a=b&Signature=abcdefghijklhunter2",
-        '{\\"a\\": \\"x\\npass: hunter2\\"}',
-        *(
-            "password: >-\n  hunter2",
-            "Private-MAC: 0123456789abcdef0123aaaa",
-        ),
-        "Private-Lines: 2\nhunter2AAAA\nBBBB\nPrivate-MAC: 00",
-        "Private-Lines: 2\\r\\nhunter2AAAA\\r\\nBBBB\\r\\nPrivate-MAC: 00",
-    ],
-)
-def test_a_secret_is_known_by_its_place(line):
-    """Where programs, files and addresses have them."""
-    shown = redact_text(line)
-    assert "hunter2" not in shown
-    assert "***" in shown
+@each("row", PLACES)
+def test_a_secret_is_known_by_its_place(row):
+    """Where programs, files and addresses have them: alone, and in the middle of a line."""
+    words, _, example = row
+    assert any(word in example.lower() for word in words.split())
+    for line in (example, f"before {example}\nafter"):
+        shown = redact_text(line)
+        assert "hunter2" not in shown
+        assert "***" in shown
 
 
 @each(
     "line",
     [
-        *(
-            "docker run -p 8080:80 image",
-            "mysql -u root db",
-            "http://localhost:8080/a/b@c",
-            "ssh -p 22 host",
-        ),
-        *(
-            "git@github.com:a/b.git",
-            "https://example.com/a?page=2&sig=x",
-            "10:20:30:40:50",
-            "login page password reset",
-        ),
-        *(
-            "test_a_function_with_a_very_long_name_of_its_own",
-            "the session ended",
-            "api-version: 2",
-        ),
-        *(
-            "s.rstrip().split()",
-            "pat.match(line)",
-            "sk-learn",
-            "re_compiled_pattern",
-            "key-value store",
-        ),
+        *("docker run -p 8080:80 image", "mysql -u root db", "http://localhost:8080/a/b@c"),
+        *("ssh -p 22 host", "git@github.com:a/b.git", "https://example.com/a?page=2&sig=x"),
+        *("10:20:30:40:50", "login page password reset", "the session ended", "api-version: 2"),
+        *("test_a_function_with_a_very_long_name_of_its_own", "s.rstrip().split()", "sk-learn"),
+        *("pat.match(line)", "re_compiled_pattern", "key-value store"),
         str(uuid.UUID(int=0x12345678123440008000123456789ABC)),
     ],
 )

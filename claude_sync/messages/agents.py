@@ -55,36 +55,36 @@ class AgentLog:
     def see(self, raw: Raw) -> None:
         """Learn from a message of any type."""
         kind = raw.get("type")
+        blocks = mappings_of(mapping_of(raw.get("message")).get("content"))
         if kind == "assistant":
-            self._see_calls(raw)
+            for block in blocks:
+                self._see_call(block, raw)
         elif kind == "user":
-            self._see_results(raw)
+            results = [block for block in blocks if block.get("type") == "tool_result"]
+            record = raw.get("tool_use_result") if len(results) == 1 else None
+            for block in results:
+                self._see_result(block, record)
         elif kind == "system":
             self._see_task(raw)
 
-    def _see_calls(self, raw: Raw) -> None:
-        for block in blocks_of(raw):
-            name = word_of(block.get("id"))
-            if name is not None and block.get("name") in AGENT_TOOLS:
-                call = mapping_of(block.get("input"))
-                self._started.add(name)
-                self._note(
-                    name,
-                    tool_use_id=name,
-                    agent=call.get("subagent_type"),
-                    description=call.get("description"),
-                    status="running",
-                    parent_tool_use_id=raw.get("parent_tool_use_id"),
-                )
+    def _see_call(self, block: Raw, raw: Raw) -> None:
+        name = word_of(block.get("id"))
+        if name is not None and block.get("name") in AGENT_TOOLS:
+            call = mapping_of(block.get("input"))
+            self._started.add(name)
+            self._note(
+                name,
+                tool_use_id=name,
+                agent=call.get("subagent_type"),
+                description=call.get("description"),
+                status="running",
+                parent_tool_use_id=raw.get("parent_tool_use_id"),
+            )
 
-    def _see_results(self, raw: Raw) -> None:
-        results = [block for block in blocks_of(raw) if block.get("type") == "tool_result"]
-        record = raw.get("tool_use_result")
-        for block in results:
-            name = word_of(block.get("tool_use_id"))
-            if name is None or name not in self._agents:
-                continue
-            if isinstance(record, dict) and len(results) == 1:
+    def _see_result(self, block: Raw, record: Any) -> None:
+        name = word_of(block.get("tool_use_id"))
+        if name is not None and name in self._agents:
+            if isinstance(record, dict):
                 self._see_record(name, record)
             else:
                 self._note(name, status="failed" if block.get("is_error") is True else "completed")
@@ -157,11 +157,6 @@ class AgentLog:
         self._agents = {name: agent for name, agent in self._agents.items() if name != oldest}
         self._started.discard(oldest)
         self._names = {agent: name for agent, name in self._names.items() if name != oldest}
-
-
-def blocks_of(raw: Raw) -> tuple[Raw, ...]:
-    """The content blocks of a message."""
-    return mappings_of(mapping_of(raw.get("message")).get("content"))
 
 
 def word_of(value: Any) -> str | None:

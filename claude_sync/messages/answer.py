@@ -26,8 +26,6 @@ else:
 
     T = TypeVar("T")
 
-__all__ = ["Answer"]
-
 
 class Answer(Timed, Displayed, str, Generic[T]):
     """

@@ -16,10 +16,10 @@ messages in ``blocks``; ``parsing`` makes a message of a JSON object.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Type
+from typing import Any
 
 from ..support.text import camel_case
-from .blocks import Block, ToolResult, ToolUse, _Carrier, blocks_of, join_texts
+from .blocks import Block, Carrier, ToolResult, ToolUse, blocks_of, join_texts
 from .fields import (
     Raw,
     Wire,
@@ -33,11 +33,12 @@ from .fields import (
     passed,
     problem_of,
     text_of,
+    texts_of,
 )
 
 #: The class of each type of message, and of each subtype of ``system``.
-TYPES: Dict[str, Type[Message]] = {}
-SUBTYPES: Dict[str, Type[Message]] = {}
+TYPES: dict[str, type[Message]] = {}
+SUBTYPES: dict[str, type[Message]] = {}
 
 
 class Message(Wire):
@@ -97,10 +98,10 @@ def _content_of(raw: Raw) -> Any:
     return raw.get("content") if message is None else message
 
 
-def _carrier_of(raw: Raw, record: Any = None) -> _Carrier:
+def _carrier_of(raw: Raw, record: Any = None) -> Carrier:
     """What the blocks of a message take over from it: the subagent, by its kind or else its id."""
-    agent = optional_text_of(raw.get("subagent_type")) or optional_text_of(raw.get("agent_id"))
-    return _Carrier(optional_text_of(raw.get("parent_tool_use_id")), agent, record)
+    agent = raw.get("subagent_type") or raw.get("agent_id")
+    return optional_text_of(raw.get("parent_tool_use_id")), optional_text_of(agent), record
 
 
 class Assistant(Message, type="assistant"):
@@ -128,7 +129,7 @@ class Assistant(Message, type="assistant"):
     stop_reason: str | None = at(within="message")
     usage: Raw | None = at(within="message")
     error: str | None = None
-    parent_tool_use_id: str | None = None
+    parent_tool_use_id: str | None = passed()
     agent: str | None = passed()
 
     @classmethod
@@ -136,7 +137,8 @@ class Assistant(Message, type="assistant"):
         """A message of this class, made of *raw*."""
         carrier = _carrier_of(raw)
         content = blocks_of(_content_of(raw), carrier)
-        return build(cls, raw, content=content, agent=carrier.agent)
+        parent, agent, _ = carrier
+        return build(cls, raw, content=content, parent_tool_use_id=parent, agent=agent)
 
     @property
     def text(self) -> str:
@@ -165,7 +167,7 @@ class User(Message, type="user user_message"):
     """
 
     content: tuple[Block, ...] = ()
-    parent_tool_use_id: str | None = None
+    parent_tool_use_id: str | None = passed()
     agent: str | None = passed()
     is_replay: bool = False
     is_synthetic: bool = at("isSynthetic", "isMeta", default=False)
@@ -177,9 +179,12 @@ class User(Message, type="user user_message"):
         """A message of this class, made of *raw*."""
         content = _content_of(raw)
         # The wire does not say which of several results the record belongs to.
-        record = raw.get("tool_use_result") if _results_in(content) <= 1 else None
-        carrier = _carrier_of(raw, record)
-        return build(cls, raw, content=blocks_of(content, carrier), agent=carrier.agent)
+        blocks = mappings_of(content)
+        results = sum(each.get("type") == "tool_result" for each in blocks)
+        carrier = _carrier_of(raw, raw.get("tool_use_result") if results <= 1 else None)
+        parent, agent, _ = carrier
+        found = blocks_of(content, carrier)
+        return build(cls, raw, content=found, parent_tool_use_id=parent, agent=agent)
 
     @property
     def text(self) -> str:
@@ -192,13 +197,7 @@ class User(Message, type="user user_message"):
         return tuple(block for block in self.content if isinstance(block, ToolResult))
 
 
-def _results_in(content: Any) -> int:
-    """How many tool results are in the content of a message."""
-    blocks = content if isinstance(content, list) else ()
-    return sum(text_of(mapping_of(each).get("type")) == "tool_result" for each in blocks)
-
-
-class PermissionDenial(Dict[str, Any]):
+class PermissionDenial(dict[str, Any]):
     """A tool call that was refused; a dict as the wire has it, and its fields as attributes."""
 
     @property
@@ -255,7 +254,7 @@ class Result(Message, type="result"):
     subtype: str = ""
     is_error: bool = False
     result: str | None = None
-    errors: tuple[str, ...] = at("errors", "error", default=())
+    errors: tuple[str, ...] = at("errors", "error", default=(), convert=texts_of)
     duration_ms: int = 0
     duration_api_ms: int = 0
     num_turns: int = 0
@@ -270,13 +269,15 @@ class Result(Message, type="result"):
     api_error_status: int | None = None
     ttft_ms: float | None = None
     origin: Raw | None = None
-    user_message_uuids: tuple[str, ...] = at("user_message_uuids", "user_message_uuid", default=())
+    user_message_uuids: tuple[str, ...] = at(
+        "user_message_uuids", "user_message_uuid", default=(), convert=texts_of
+    )
     local_command: str | None = None
 
     @classmethod
     def read(cls, raw: Raw, cost_usd: float | None = None) -> Result:
         """A message of this class, made of *raw*; *cost_usd* is what the client worked out."""
-        fields: Dict[str, Any] = {} if cost_usd is None else {"cost_usd": cost_usd}
+        fields: dict[str, Any] = {} if cost_usd is None else {"cost_usd": cost_usd}
         if optional_flag_of(raw.get("is_error")) is None:
             failed = text_of(raw.get("subtype")).startswith("error")
             fields["is_error"] = failed or problem_of(raw.get("error")) is not None
@@ -336,7 +337,8 @@ class System(_Open, type="system"):
     @classmethod
     def read(cls, raw: Raw) -> Message:
         """A message of the class for its subtype, made of *raw*."""
-        return build(SUBTYPES.get(text_of(raw.get("subtype")), System), raw)
+        subtype = raw.get("subtype")
+        return build(SUBTYPES.get(subtype, System) if isinstance(subtype, str) else System, raw)
 
 
 class RateLimit(Message, type="rate_limit_event"):
@@ -365,25 +367,6 @@ class RateLimit(Message, type="rate_limit_event"):
     is_using_overage: bool | None = at("isUsingOverage", within="rate_limit_info")
 
 
-class ToolProgress(Message, type="tool_progress"):
-    """A tool is still running."""
-
-    tool_use_id: str = ""
-    tool_name: str = ""
-    elapsed_time_seconds: float = 0.0
-    task_id: str | None = None
-    heartbeat: bool = False
-    subagent_type: str | None = None
-    subagent_retry: Raw | None = None
-
-
-class ToolUseSummary(Message, type="tool_use_summary"):
-    """What a row of tool calls did, in one line."""
-
-    summary: str = ""
-    preceding_tool_use_ids: tuple[str, ...] = ()
-
-
 class AuthStatus(Message, type="auth_status"):
     """How a login goes."""
 
@@ -398,39 +381,6 @@ class PromptSuggestion(Message, type="prompt_suggestion"):
     suggestion: str = ""
 
 
-class ConversationReset(Message, type="conversation_reset"):
-    """The conversation was given up for a new one, as ``/clear`` does."""
-
-    new_conversation_id: str = ""
-    trigger: str | None = None
-    user_message_uuid: str | None = None
-
-
-class CommandLifecycle(Message, type="command_lifecycle"):
-    """
-    How far the CLI is with a user message of ours.
-
-    Attributes:
-        command_uuid: The uuid of that message.
-        state: ``queued``, ``started``, ``completed``, ...
-
-    """
-
-    command_uuid: str = ""
-    state: str = ""
-
-
-class TranscriptMirror(Message, type="transcript_mirror"):
-    """A copy of what the CLI wrote to the file of the conversation."""
-
-    file_path: str = ""
-    entries: tuple[Raw, ...] = ()
-
-
-class KeepAlive(Message, type="keep_alive"):
-    """A sign of life."""
-
-
 class ErrorMessage(Message, type="error"):
     """
     Something failed outside of any turn. Today's CLIs do not send it.
@@ -441,15 +391,16 @@ class ErrorMessage(Message, type="error"):
 
     """
 
-    error: str = at("error", "payload", "message", default="")
+    error: str = ""
     kind: str | None = None
 
     @classmethod
     def read(cls, raw: Raw) -> Message:
         """A message of this class, of an error object, a text, or a payload with a code."""
-        details = mapping_of(raw.get("error")) or mapping_of(raw.get("payload"))
-        kind = optional_text_of(details.get("type")) or optional_text_of(details.get("code"))
-        return build(cls, raw, kind=kind)
+        error = raw.get("error") or raw.get("payload") or raw.get("message")
+        details = mapping_of(error)
+        kind = optional_text_of(details.get("type") or details.get("code"))
+        return cls(problem_of(error) or "", kind, raw=raw)
 
 
 class Envelope(
@@ -485,7 +436,7 @@ class Envelope(
 
 
 class Unknown(_Open):
-    """A type of message this release does not know; its fields are attributes, and in ``raw``."""
+    """A type of message without a class of its own; its fields are attributes, and in ``raw``."""
 
     # Declared here, where the base class reads it from raw, so that repr() shows it.
     type: str = ""

@@ -5,40 +5,28 @@ Frozen values; each keeps the JSON object it was made of in ``raw``. A kind this
 not know is an :class:`UnknownBlock`, never an error.
 
 Content comes as a list of blocks, as a plain text, as one block alone, or not at all, and what
-stands in a list need not be a block. Blocks in blocks are typed down to a fixed depth, so that
-no nesting exhausts the stack; below it they are an ``UnknownBlock``.
+stands in a list need not be a block. A tool result in a tool result is an ``UnknownBlock``: so no
+nesting exhausts the stack.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Type
+from typing import TYPE_CHECKING, Any, Union
 
-from .fields import Raw, Wire, at, build, flag_of, mapping_of, optional_text_of, passed, text_of
+from .fields import Raw, Wire, at, build, mapping_of, optional_text_of, passed, text_of
 
 if TYPE_CHECKING:
     from ..support.images import Image
 
 
-# A tool result holds blocks, a search result in it some more; nothing known goes deeper.
-DEEPEST = 4
-
 #: The class of each type of block.
-BLOCKS: Dict[str, Type[Block]] = {}
+BLOCKS: dict[str, type[Block]] = {}
 
-
-class _Carrier(NamedTuple):
-    """What blocks take over from the message they come in, and how deep in it they are."""
-
-    parent_tool_use_id: str | None = None
-    agent: str | None = None
-    tool_use_result: Any = None
-    depth: int = 0
-
-    def deeper(self) -> _Carrier:
-        """The same for the blocks in a block."""
-        return self._replace(depth=self.depth + 1)
+# What blocks take over from the message they come in: the call that started the subagent, its
+# kind, and the record of a tool call.
+Carrier = tuple[Union[str, None], Union[str, None], Any]
 
 
 class Block(Wire):
@@ -46,11 +34,10 @@ class Block(Wire):
 
     def __init_subclass__(cls, type: str = "") -> None:
         super().__init_subclass__()
-        if type:
-            BLOCKS[type] = cls
+        BLOCKS.update(dict.fromkeys(type.split(), cls))
 
     @classmethod
-    def read(cls, raw: Raw, _carrier: _Carrier) -> Block:
+    def read(cls, raw: Raw, _carrier: Carrier) -> Block:
         """A block of this class, made of *raw*."""
         return build(cls, raw)
 
@@ -68,15 +55,9 @@ class ThinkingBlock(Block, type="thinking"):
     signature: str = ""
 
 
-class RedactedThinking(Block, type="redacted_thinking"):
-    """Thinking that came encrypted."""
-
-    data: str = ""
-
-
-class ToolUse(Block, type="tool_use"):
+class ToolUse(Block, type="tool_use server_tool_use mcp_tool_use"):
     """
-    Claude calls a tool.
+    Claude calls a tool; ``type`` tells those that run at the service, such as web search.
 
     Attributes:
         id: The call; its :class:`ToolResult` carries it as ``tool_use_id``.
@@ -95,10 +76,9 @@ class ToolUse(Block, type="tool_use"):
     agent: str | None = passed()
 
     @classmethod
-    def read(cls, raw: Raw, carrier: _Carrier) -> Block:
+    def read(cls, raw: Raw, carrier: Carrier) -> Block:
         """A block of this class, made of *raw*; the input is an empty text while it streams."""
-        parent, agent = carrier.parent_tool_use_id, carrier.agent
-        return build(cls, raw, parent_tool_use_id=parent, agent=agent)
+        return build(cls, raw, parent_tool_use_id=carrier[0], agent=carrier[1])
 
     @property
     def tool(self) -> str:
@@ -107,19 +87,9 @@ class ToolUse(Block, type="tool_use"):
         return parts[2] if len(parts) == 3 and parts[0] == "mcp" else self.name
 
 
-class ServerToolUse(ToolUse, type="server_tool_use"):
-    """Claude calls a tool that runs at the service, such as web search."""
-
-
-class McpToolUse(ToolUse, type="mcp_tool_use"):
-    """Claude calls a tool of an MCP server that the service itself is connected to."""
-
-    server_name: str = ""
-
-
 class ToolResult(Block, type="tool_result"):
     """
-    What a tool returned.
+    What a tool returned; ``type`` tells those of tools that run at the service.
 
     Attributes:
         tool_use_id: The call it answers.
@@ -139,20 +109,21 @@ class ToolResult(Block, type="tool_result"):
     tool_use_result: Any = passed()
 
     @classmethod
-    def read(cls, raw: Raw, carrier: _Carrier) -> Block:
+    def read(cls, raw: Raw, carrier: Carrier) -> Block:
         """A block of this class, made of *raw*."""
         content = raw.get("content")
         # Tools of the service report a failure with one object in place of the list.
-        failed = isinstance(content, dict) and text_of(content.get("type")).endswith("_error")
+        failed = text_of(mapping_of(content).get("type")).endswith("_error")
         is_text = content is None or isinstance(content, str)
+        parent, agent, record = carrier
         return build(
             cls,
             raw,
-            content=content if is_text else blocks_of(content, carrier.deeper()),
-            is_error=failed or flag_of(raw.get("is_error")),
-            parent_tool_use_id=carrier.parent_tool_use_id,
-            agent=carrier.agent,
-            tool_use_result=carrier.tool_use_result,
+            content=content if is_text else blocks_of(content),
+            is_error=failed or raw.get("is_error") is True,
+            parent_tool_use_id=parent,
+            agent=agent,
+            tool_use_result=record,
         )
 
     @property
@@ -167,14 +138,6 @@ class ToolResult(Block, type="tool_result"):
         """The images in it, to look at, to save, or to attach to the next question."""
         blocks = () if isinstance(self.content, str) else self.content or ()
         return tuple(block.image for block in blocks if isinstance(block, ImageBlock))
-
-
-class ServerToolResult(ToolResult):
-    """What a tool that runs at the service returned; ``type`` names the tool."""
-
-
-class McpToolResult(ToolResult, type="mcp_tool_result"):
-    """What a tool of an MCP server that the service is connected to returned."""
 
 
 class _FileBlock(Block):
@@ -204,7 +167,7 @@ class ImageBlock(_FileBlock, type="image"):
     """
 
     @classmethod
-    def read(cls, raw: Raw, _carrier: _Carrier) -> Block:
+    def read(cls, raw: Raw, _carrier: Carrier) -> Block:
         """A block of this class, in the form of the Messages API or, from a tool, of MCP."""
         return build(cls, mapping_of(raw.get("source")) or raw, raw=raw)
 
@@ -233,31 +196,13 @@ class DocumentBlock(_FileBlock, type="document"):
     title: str | None = None
 
     @classmethod
-    def read(cls, raw: Raw, _carrier: _Carrier) -> Block:
+    def read(cls, raw: Raw, _carrier: Carrier) -> Block:
         """A block of this class; the data of a plain text document is its text."""
         source = mapping_of(raw.get("source"))
-        fields: Dict[str, Any] = {"raw": raw, "title": optional_text_of(raw.get("title"))}
+        fields: dict[str, Any] = {"raw": raw, "title": optional_text_of(raw.get("title"))}
         if source.get("type") == "text":
             fields.update(data="", text=text_of(source.get("data")))
         return build(cls, source, **fields)
-
-
-class SearchResultBlock(Block, type="search_result"):
-    """Something a search found, for Claude to cite."""
-
-    source: str = ""
-    title: str = ""
-    content: tuple[Block, ...] = ()
-
-    @classmethod
-    def read(cls, raw: Raw, carrier: _Carrier) -> Block:
-        """A block of this class, made of *raw*."""
-        return build(cls, raw, content=blocks_of(raw.get("content"), carrier.deeper()))
-
-    @property
-    def text(self) -> str:
-        """The text that was found."""
-        return join_texts(self.content, "\n")
 
 
 class UnknownBlock(Block):
@@ -267,28 +212,26 @@ class UnknownBlock(Block):
     type: str = ""
 
 
-NO_CARRIER = _Carrier()
-
-
-def blocks_of(content: Any, carrier: _Carrier = NO_CARRIER) -> tuple[Block, ...]:
-    """The blocks of *content*."""
+def blocks_of(content: Any, carrier: Carrier | None = None) -> tuple[Block, ...]:
+    """The blocks of a message, or without a *carrier* of a tool result."""
     if isinstance(content, list):
         return tuple([block_of(item, carrier) for item in content])
     return () if content is None else (block_of(content, carrier),)
 
 
-def block_of(raw: Any, carrier: _Carrier) -> Block:
+def block_of(raw: Any, carrier: Carrier | None) -> Block:
     """One block, whatever stands in its place."""
     if isinstance(raw, str):
         return TextBlock(raw, raw={"type": "text", "text": raw})
     if not isinstance(raw, dict):
         return UnknownBlock(raw={"value": raw})
     kind = text_of(raw.get("type"))
-    if carrier.depth <= DEEPEST:
-        # Each tool of the service has its own type: web_search_tool_result, ...
-        other = ServerToolResult if kind.endswith("_tool_result") else UnknownBlock
-        return BLOCKS.get(kind, other).read(raw, carrier)
-    return UnknownBlock(kind, raw=raw)
+    found = BLOCKS.get(kind)
+    if found is None and kind.endswith("_tool_result"):
+        found = ToolResult  # each tool of the service has its own type: web_search_tool_result
+    if found is None or (carrier is None and found is ToolResult):
+        return UnknownBlock(kind, raw=raw)
+    return found.read(raw, carrier or (None, None, None))
 
 
 def join_texts(blocks: Sequence[Block], separator: str) -> str:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Dict
 if TYPE_CHECKING:
     from ..render.timeline import Timeline
 
-__all__ = ["Displayed", "Timed"]
-
 
 class Displayed:
     """

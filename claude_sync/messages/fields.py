@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..support.text import camel_case
 
@@ -32,25 +32,28 @@ else:
 
 #: A JSON object of the CLI: to be read, not to be changed.
 Raw = Mapping[str, Any]
+Convert = Callable[[Any], Any]
 T = TypeVar("T")
 
 # Where objects that stand in place of a text keep it: errors, agents, servers.
 TEXT_KEYS = ("message", "text", "name")
+# No number that a CLI means is larger, and Python converts no integer of thousands of digits.
+LARGEST = 1e300
 
 
 # Converters take whatever the CLI sent, and return the documented type, or "nothing" of it.
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number that can be counted with; true and false are none."""
+    return type(value) in (int, float) and -LARGEST < value < LARGEST
 
 
 def optional_text_of(value: Any) -> str | None:
     """A text; numbers become one; everything else is None."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        try:
-            return str(value)
-        except ValueError:  # more digits than Python converts
-            return None
-    return None
+    return str(value) if is_number(value) else None
 
 
 def text_of(value: Any) -> str:
@@ -60,7 +63,7 @@ def text_of(value: Any) -> str:
 
 def problem_of(value: Any) -> str | None:
     """A text, also of an object that has one: an error with a message, an agent with a name."""
-    if isinstance(value, str):
+    if isinstance(value, str):  # the rule, and this runs for every field
         return value
     if not isinstance(value, dict):
         return optional_text_of(value)
@@ -69,36 +72,23 @@ def problem_of(value: Any) -> str | None:
 
 
 def optional_number_of(value: Any) -> float | None:
-    """A float, also from a text; None if there is none in it."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return None
+    """A float, or None."""
+    return float(value) if is_number(value) else None
 
 
 def optional_integer_of(value: Any) -> int | None:
-    """An int, also from a text or a float; None if there is none in it."""
-    if type(value) is int:
-        return value
-    number = optional_number_of(value)
-    try:
-        return None if number is None else int(number)
-    except (ValueError, OverflowError):  # nan and the infinities
-        return None
+    """An int, also of a float; or None."""
+    return int(value) if is_number(value) else None
 
 
 def optional_flag_of(value: Any) -> bool | None:
-    """A bool; None for what is neither that nor a number nor one of the words true and false."""
-    if isinstance(value, (int, float)):  # a bool is an int
-        return bool(value)
-    return {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else None
+    """A bool, or None."""
+    return value if isinstance(value, bool) else None
 
 
 def flag_of(value: Any) -> bool:
     """A bool, or False."""
-    return optional_flag_of(value) or False
+    return value is True
 
 
 def optional_mapping_of(value: Any) -> Raw | None:
@@ -111,9 +101,15 @@ def mapping_of(value: Any) -> Raw:
     return value if isinstance(value, dict) else {}
 
 
+def optional_mappings_of(value: Any) -> tuple[Raw, ...] | None:
+    """The JSON objects in a list, or None."""
+    is_list = isinstance(value, list)
+    return tuple(each for each in value if isinstance(each, dict)) if is_list else None
+
+
 def mappings_of(value: Any) -> tuple[Raw, ...]:
     """The JSON objects in a list."""
-    return tuple(each for each in value if isinstance(each, dict)) if type(value) is list else ()
+    return optional_mappings_of(value) or ()
 
 
 def texts_of(value: Any) -> tuple[str, ...]:
@@ -124,22 +120,20 @@ def texts_of(value: Any) -> tuple[str, ...]:
     return tuple(text for text in map(problem_of, values) if text is not None)
 
 
-def lists(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The same converter, which returns None for what is no list."""
-    return lambda value: convert(value) if isinstance(value, list) else None
+def optional_texts_of(value: Any) -> tuple[str, ...] | None:
+    """The texts in a list, or None."""
+    return texts_of(value) if isinstance(value, list) else None
 
 
 # What a field is declared as, or that or None, and how it is read.
-CONVERTERS: Dict[str, Callable[[Any], Any]] = {
+CONVERTERS: dict[str, Convert] = {
     "Raw": optional_mapping_of,
     "bool": optional_flag_of,
     "float": optional_number_of,
     "int": optional_integer_of,
     "str": problem_of,
-    "tuple[Raw, ...]": mappings_of,
-    "tuple[Raw, ...] | None": lists(mappings_of),
-    "tuple[str, ...]": texts_of,
-    "tuple[str, ...] | None": lists(texts_of),
+    "tuple[Raw, ...]": optional_mappings_of,
+    "tuple[str, ...]": optional_texts_of,
     "Any": lambda value: value,
 }
 
@@ -165,23 +159,36 @@ def objects() -> Any:
 def at(
     *keys: str, within: str = "", default: Any = None, convert: Callable[[Any], Any] | None = None
 ) -> Any:
-    """A field read from the first of *keys* that is there, by default its name, of *within*."""
+    """A field read from one of two *keys* of *within*: by default its name, also in camelCase."""
     kind = "default_factory" if default is dict else "default"
     return dataclasses.field(**{kind: default}, metadata={"at": (keys, within, convert)})
 
 
-# For each class: its fields with their converters, places, keys and other keys; the defaults;
-# the fields whose default is a new dict.
-Source = Tuple[str, Callable[[Any], Any], str, str, Tuple[str, ...]]
-Plan = Tuple[List[Source], Dict[str, Any], List[str]]
-PLANS: Dict[type, Plan] = {}
+class Plan(NamedTuple):
+    """
+    How a class is read.
+
+    Attributes:
+        defaults: The defaults by field.
+        dicts: The fields whose default is a new dict.
+        places: For the object itself (""), and each object within it that is looked at: the
+            fields with their converters, the key of each, and another key or "".
+
+    """
+
+    defaults: dict[str, Any]
+    dicts: list[str]
+    places: list[tuple[str, list[tuple[str, Convert, str, str]]]]
+
+
+PLANS: dict[type, Plan] = {}
 
 
 def plan_of(kind: type) -> Plan:
     """How a *kind* is read."""
-    sources: list[Source] = []
     defaults: dict[str, Any] = {}
     dicts: list[str] = []
+    places: dict[str, list[tuple[str, Convert, str, str]]] = {}
     for field in dataclasses.fields(kind):
         if field.default is dataclasses.MISSING:
             dicts.append(field.name)
@@ -191,19 +198,18 @@ def plan_of(kind: type) -> Plan:
         if place is None or field.name == "raw":
             continue
         keys, within, convert = place
-        declared = str(field.type)
-        convert = convert or CONVERTERS.get(declared)
-        convert = convert or CONVERTERS.get(declared.removesuffix(" | None"))
+        convert = convert or CONVERTERS.get(str(field.type).removesuffix(" | None"))
         if convert is not None:
             key, *others = keys or dict.fromkeys((field.name, camel_case(field.name)))
-            sources.append((field.name, convert, within, key, tuple(others)))
-    return PLANS.setdefault(kind, (sources, defaults, dicts))
+            source = field.name, convert, key, "".join(others)
+            places.setdefault(within, []).append(source)
+    return PLANS.setdefault(kind, Plan(defaults, dicts, list(places.items())))
 
 
-def fill(value: Any, raw: Raw) -> None:
-    """Set all fields of *value*, as *raw* has them."""
-    kind = type(value)
-    sources, defaults, dicts = PLANS.get(kind) or plan_of(kind)
+def build(kind: type[T], raw: Raw, /, **fields: Any) -> T:
+    """A *kind* with the fields that *raw* has; *fields* go before."""
+    defaults, dicts, places = PLANS.get(kind) or plan_of(kind)
+    value = object.__new__(kind)
     # As a whole: a frozen class sets its attributes one by one, which takes longer than all
     # the rest, and this runs for every message.
     values = value.__dict__
@@ -211,24 +217,18 @@ def fill(value: Any, raw: Raw) -> None:
     for name in dicts:
         values[name] = {}
     values["raw"] = raw
-    for name, convert, within, key, others in sources:
+    for within, sources in places:
         place = mapping_of(raw.get(within)) if within else raw
-        found = place.get(key)
-        if not found:
-            for other in others:
-                if found is None or found == []:
-                    found = place.get(other, found)
-        if found is not None:
-            converted = convert(found)
-            if converted is not None:
-                values[name] = converted
-
-
-def build(kind: type[T], raw: Raw, /, **fields: Any) -> T:
-    """A *kind* with the fields that *raw* has; *fields* go before."""
-    value = object.__new__(kind)
-    fill(value, raw)
-    value.__dict__.update(fields)
+        for name, convert, key, other in sources:
+            found = place.get(key)
+            if found is None and other:
+                found = place.get(other)
+            if found is not None:
+                converted = convert(found)
+                if converted is not None:
+                    values[name] = converted
+    if fields:
+        values.update(fields)
     return value
 
 

@@ -17,8 +17,6 @@ from . import tasks as tasks
 from .base import TYPES, Message, Unknown
 from .fields import Raw
 
-__all__ = ["parse"]
-
 
 def parse(raw: Raw) -> Message:
     """The message that *raw* is."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, TypeVar
 
-from .fields import Raw, at, fill, mapping_of, mappings_of, objects, problem_of, texts_of
+from .fields import Raw, at, build, mapping_of, mappings_of, objects, problem_of, texts_of
 
 R = TypeVar("R", bound="ControlReply")
 
 
-@dataclasses.dataclass(init=False, repr=False, eq=False)
+@dataclasses.dataclass(init=False, frozen=True)
 class ControlReply:
     """
     A reply of the CLI, which is read and never changed.
@@ -27,29 +27,16 @@ class ControlReply:
 
     """
 
-    raw: Raw
+    raw: Raw = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     def __init_subclass__(cls) -> None:
-        dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+        dataclasses.dataclass(init=False, frozen=True)(cls)
 
     def __init__(self, raw: Any = None) -> None:
-        fill(self, mapping_of(raw))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("a reply cannot be changed")
+        vars(self).update(vars(build(type(self), mapping_of(raw))))
 
     def __getitem__(self, key: str) -> Any:
         return self.raw[key]
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
-    def __repr__(self) -> str:
-        fields = (f"{name}={value!r}" for name, value in vars(self).items() if name != "raw")
-        return f"{type(self).__name__}({', '.join(fields)})"
 
 
 def _each_of(part: type[R]) -> Any:

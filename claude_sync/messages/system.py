@@ -53,13 +53,6 @@ class CompactBoundary(System, subtype="compact_boundary"):
     summary: str | None = None
 
 
-class SessionStateChanged(System, subtype="session_state_changed"):
-    """``running``, ``requires_action`` or ``idle``; sent only if the environment asks for it."""
-
-    state: str = ""
-    sdk_host_only: bool = False
-
-
 class ApiRetry(System, subtype="api_retry"):
     """A request to the service failed and is tried again."""
 
@@ -69,58 +62,3 @@ class ApiRetry(System, subtype="api_retry"):
     error_status: int | None = None
     error: str | None = None
     no_response: Any = None
-
-
-class ThinkingTokens(System, subtype="thinking_tokens"):
-    """How much Claude has thought so far, also where the thoughts are not shown."""
-
-    estimated_tokens: int = 0
-    estimated_tokens_delta: int = 0
-
-
-class PermissionDenied(System, subtype="permission_denied"):
-    """The CLI refused a tool call without asking."""
-
-    tool_name: str = ""
-    tool_use_id: str = ""
-    agent_id: str | None = None
-    decision_reason_type: str | None = None
-    decision_reason: str | None = None
-    message: str = ""
-
-
-class LocalCommandOutput(System, subtype="local_command_output"):
-    """What a slash command printed."""
-
-    content: str = ""
-
-
-class Notification(System, subtype="notification"):
-    """Something the CLI would show beside its prompt."""
-
-    key: str = ""
-    text: str = ""
-    priority: str | None = None
-
-
-class HookRun(System, subtype="hook_started hook_progress hook_response"):
-    """
-    News of one run of a hook, with ``include_hook_events=True``.
-
-    Attributes:
-        subtype: ``hook_started``, ``hook_progress`` or ``hook_response``, its end.
-        hook_id: The run.
-        hook_name, hook_event: The hook, and the event it runs for.
-        stdout, stderr, output: What it has printed so far.
-        exit_code, outcome: How it ended; None before. ``success``, ``error``, ``cancelled``.
-
-    """
-
-    hook_id: str = ""
-    hook_name: str = ""
-    hook_event: str = ""
-    stdout: str = ""
-    stderr: str = ""
-    output: str = ""
-    exit_code: int | None = None
-    outcome: str | None = None

@@ -15,18 +15,12 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping, NamedTuple
 
-__all__ = ["Charge", "ModelUsage", "Usage", "context_of", "count_of", "models_of"]
-
 # Sums of floats differ in their last digits with the order of summing.
 ROUNDING = 1e-9
 # Nothing that is counted here comes near; a sum with such a number in it would be lost.
 TOO_LARGE = 2**53
 # Speaks where the CLI itself does; nothing was read for that.
 SYNTHETIC = "<synthetic>"
-# What a group is called where there is a number of its name, too; groups in groups are counted
-# down to a depth.
-GROUP = "_by_kind"
-DEEPEST = 4
 READ = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 Models = Mapping[str, Any]
@@ -73,8 +67,7 @@ class Usage(Dict[str, Any]):
     Token counts by name, as the CLI reports them; can be added.
 
     Groups of counts (``cache_creation``, ``server_tool_use``) are added name by name.
-    Other values, as ``service_tier``, are left out; the result message has them. Where a
-    name has both a number and a group, the group is under ``NAME_by_kind``.
+    Other values, as ``service_tier``, are left out; the result message has them.
 
     Attributes:
         input_tokens: Tokens read, the cached ones not included.
@@ -94,21 +87,18 @@ class Usage(Dict[str, Any]):
         total.count(other)
         return total
 
-    def count(self, other: Mapping[str, Any], depth: int = 0) -> None:
+    def count(self, other: Mapping[str, Any]) -> None:
         """Add *other* to this one."""
         for name, value in other.items():
-            before, number = self.get(name), count_of(value)
-            if number is not None:
-                if isinstance(before, dict):
-                    self[name + GROUP] = before
-                self[name] = (count_of(before) or 0) + number
-            elif isinstance(value, dict) and depth < DEEPEST:
-                key = name if count_of(before) is None else name + GROUP
+            before = self.get(name)
+            if isinstance(value, dict):
                 # A new one, because copies share the old one.
-                group = Usage(self.get(key) or {})
-                group.count(value, depth + 1)
+                group = Usage(before if isinstance(before, dict) else {})
+                group.count({key: each for key, each in value.items() if count_of(each)})
                 if group:
-                    self[key] = group
+                    self[name] = group
+            elif (number := count_of(value)) is not None:
+                self[name] = (count_of(before) or 0) + number
 
 
 class ModelUsage(Dict[str, Any]):

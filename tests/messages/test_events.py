@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
-import subprocess
-import sys
 
 import pytest
 from tables import each
@@ -13,12 +11,6 @@ from tables import each
 import claude_sync
 from claude_sync import Answer, Closed, HandlerError, Info, InterruptReceipt
 from claude_sync.messages.display import Displayed, Timed
-
-LOADED = (
-    "import sys, claude_sync; "
-    "print(sorted(name for name in sys.modules if name.startswith(('claude_sync.markup', "
-    "'claude_sync.timeline', 'claude_sync.displays', 'claude_sync.render'))))"
-)
 
 
 @each(
@@ -69,11 +61,3 @@ def test_a_notebook_chooses_the_form():
     assert set(answer._repr_mimebundle_(exclude=["text/html"])) == {"text/markdown"}
     assert answer._repr_mimebundle_()["text/markdown"] == "**a**"
     assert answer.timeline().turns == ()
-
-
-def test_nothing_of_it_is_loaded_before_it_is_needed():
-    """To import the library does not load what makes pictures."""
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED], capture_output=True, text=True, timeout=60
-    )
-    assert (done.stdout.strip(), done.stderr) == ("[]", "")

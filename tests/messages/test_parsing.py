@@ -60,7 +60,7 @@ def test_a_class_registers_itself_and_is_public():
         color_depth: int = 0
 
     try:
-        assert system("dream", colorDepth="3") == Dream("dream", 3)
+        assert system("dream", colorDepth=3) == Dream("dream", 3)
         assert type(system("nightmare")) is Dream
     finally:
         del SUBTYPES["dream"], SUBTYPES["nightmare"]
@@ -96,22 +96,17 @@ def test_a_message_is_frozen_and_keeps_its_object(kind):
         ("result", "", ""),
         ("result", False, None),
         ("result", 1.5, "1.5"),
-        ("duration_ms", "7", 7),
+        ("duration_ms", "7", 0),
         ("duration_ms", 7.9, 7),
         ("duration_ms", -1, -1),
         ("duration_ms", 2**70, 2**70),
         ("duration_ms", True, 0),
-        ("duration_ms", "seven", 0),
         ("duration_ms", math.nan, 0),
         ("duration_ms", math.inf, 0),
-        ("ttft_ms", "1.5", 1.5),
         ("ttft_ms", 2, 2.0),
         ("ttft_ms", {}, None),
         ("ttft_ms", True, None),
         ("ttft_ms", 10**400, None),
-        ("is_error", 1, True),
-        ("is_error", "True", True),
-        ("is_error", "false", False),
         ("is_error", "maybe", False),
         ("is_error", [1], False),
         ("usage", [("a", 1)], {}),
@@ -274,10 +269,8 @@ def test_a_refused_call_has_attributes():
     [
         # The turn's cost, or else the total of the process.
         ({"cost_usd": 0, "total_cost_usd": 1}, {"cost_usd": 0.0}),
-        ({"total_cost_usd": "0.5"}, {"cost_usd": 0.5}),
-        # One uuid, also beside an empty list.
+        ({"total_cost_usd": 0.5}, {"cost_usd": 0.5}),
         ({"user_message_uuid": "u1"}, {"user_message_uuids": ("u1",)}),
-        ({"user_message_uuid": "u1", "user_message_uuids": []}, {"user_message_uuids": ("u1",)}),
         # An error is a text or an object; the list of them goes before.
         ({"error": "no"}, {"errors": ("no",), "text": "no", "is_error": True}),
         ({"error": {"message": "no"}, "subtype": "success"}, {"text": "no", "is_error": True}),
@@ -322,26 +315,10 @@ LIMIT = {
     "isUsingOverage": False,
 }
 LIMIT_READ = ("allowed_warning", 1.7e9, "five_hour", 0.9, "rejected", 1.7e9 + 1, "off", False)
-TOOL = {"tool_use_id": "t1", "tool_name": "Bash"}
 OUTSIDE = [
     ("rate_limit_event", {"rate_limit_info": LIMIT}, LIMIT_READ),
     ("rate_limit_event", {"rate_limit_info": 5}, ()),
-    (
-        "tool_progress",
-        {**TOOL, "elapsed_time_seconds": 3, "task_id": "k1", "heartbeat": 1},
-        ("t1", "Bash", 3.0, "k1", True),
-    ),
-    ("tool_use_summary", {"summary": "s", "preceding_tool_use_ids": ["t"]}, ("s", ("t",))),
-    (
-        "auth_status",
-        {"isAuthenticating": True, "output": ["open"], "error": {"message": "no"}},
-        (True, ("open",), "no"),
-    ),
     ("prompt_suggestion", {"suggestion": "next?"}, ("next?",)),
-    ("conversation_reset", {"new_conversation_id": "c2", "trigger": "clear"}, ("c2", "clear")),
-    ("command_lifecycle", {"command_uuid": "u1", "state": "s"}, ("u1", "s")),
-    ("transcript_mirror", {"filePath": "x", "entries": [{"a": 1}, 5]}, ("x", ({"a": 1},))),
-    ("keep_alive", {}, ()),
     ("error", {"error": {"type": "busy_error", "message": "b"}}, ("b", "busy_error")),
     ("error", {"error": "busy"}, ("busy",)),
     ("error", {"message": "busy"}, ("busy",)),
@@ -367,16 +344,6 @@ def test_each_type_has_its_class(kind, fields, values):
 
 TASK = {"task_id": "k1", "run_id": "r1", "tool_use_id": "t1", "description": "count"}
 STARTED = {"task_type": "local_agent", "is_backgrounded": True, "spawn_depth": 1, "prompt": "count"}
-RUN = {
-    "hook_id": "h1",
-    "hook_name": "lint",
-    "hook_event": "PostToolUse",
-    "output": "ab",
-    "stdout": "a",
-    "stderr": "b",
-    "exit_code": 2,
-    "outcome": "error",
-}
 SYSTEM = {
     "init": {
         "cwd": "project",
@@ -394,7 +361,6 @@ SYSTEM = {
         "user_message_uuids": ("u1",),
     },
     "status": {"status": "compacting", "message": "Testing", "compact_result": "failed"},
-    "session_state_changed": {"state": "idle", "sdk_host_only": True},
     "api_retry": {
         "attempt": 2,
         "max_retries": 10,
@@ -403,12 +369,7 @@ SYSTEM = {
         "error": "busy",
         "no_response": {},
     },
-    "permission_denied": {**TOOL, "message": "no", "agent_id": "a", "decision_reason": "rule"},
-    "local_command_output": {"content": "printed"},
-    "thinking_tokens": {"estimated_tokens": 9, "estimated_tokens_delta": 4},
-    "notification": {"key": "k", "text": "look", "priority": "low"},
     "compact_boundary": {"summary": "so far", "compact_metadata": {"a": 1}},
-    **dict.fromkeys(("hook_started", "hook_progress", "hook_response"), RUN),
     "task_started": {**TASK, **STARTED, "subagent_type": "counter", "ambient": True},
     "task_progress": {**TASK, "usage": {"tool_uses": 2}, "last_tool_name": "R", "summary": "s"},
     "task_notification": {**TASK, "status": "completed", "output_file": "out", "reason": "r"},

@@ -75,8 +75,10 @@ JUNK = [None, True, 0, -1, 2.5, math.nan, math.inf, 10**400, "", "x", "7", [], [
 @each("start", STARTS)
 def test_junk_in_any_one_field_does_not_make_parsing_fail(start):
     """Each declared field takes a value of any type, at its own place and where it is nested."""
-    plan = PLANS.get(type(parse(start)), ([], {}, []))[0]
-    places = {(key, within) for _, _, within, key, _ in plan} | {(name, "") for name in NAMES}
+    kind = type(parse(start))
+    places = {(name, "") for name in NAMES}
+    for within, sources in PLANS[kind].places if kind in PLANS else ():
+        places |= {(key, within) for _, _, key, _ in sources}
     wrapped = itertools.cycle([[junk] for junk in JUNK])
     typed = itertools.cycle([{kind: junk} for junk in JUNK for kind in ("type", "message")])
     for key, within in sorted(places):

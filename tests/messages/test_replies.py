@@ -20,7 +20,7 @@ def test_nothing_in_a_reply_can_fail(kind):
     """What the CLI does not say, and anything of a wrong type, is None, empty or False."""
     nothing = vars(kind())
     assert not any(nothing.values())
-    keys = {source[3]: source[2] for source in plan_of(kind)[0]}
+    keys = {key: place for place, fields in plan_of(kind).places for _, _, key, _ in fields}
     for garbage in GARBAGE:
         for key, within in keys.items():
             raw = {within: {key: garbage}} if within else {key: garbage}
@@ -32,15 +32,14 @@ def test_nothing_in_a_reply_can_fail(kind):
 
 @each("kind", CLASSES)
 def test_a_reply_is_a_value(kind):
-    """It is compared with all it holds, and cannot be changed."""
+    """It is compared by its fields, and cannot be changed."""
     reply = kind({"a": 1})
-    assert pickle.loads(pickle.dumps(reply)) == reply == kind({"a": 1}) != kind()
-    assert hash(reply) == hash(kind({"a": 1}))
+    assert pickle.loads(pickle.dumps(reply)) == reply == kind({"a": 1})
     assert (reply["a"], reply.raw) == (1, {"a": 1})
     with pytest.raises(KeyError):
         reply["b"]
     for name in vars(reply):
-        with pytest.raises(AttributeError, match="cannot be changed"):
+        with pytest.raises(AttributeError, match="cannot assign"):
             setattr(reply, name, 1)
 
 

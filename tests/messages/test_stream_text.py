@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import threading
 
 import pytest
 
@@ -73,21 +72,3 @@ def test_a_piece_can_be_made_for_a_test():
     assert Text() == ""
     piece = rebuild(Thinking, "before ", "now", "msg_1", None, None)
     assert (type(piece), piece, piece.snapshot) == (Thinking, "now", "before now")
-
-
-def test_a_snapshot_can_be_taken_while_the_block_grows(block):
-    """Another thread may ask for the snapshot of an old piece at any time."""
-    first = block.grow("a")
-    stop = threading.Event()
-
-    def grow():
-        while not stop.is_set() and len(block.pieces) < 200_000:
-            block.grow("b")
-
-    thread = threading.Thread(target=grow)
-    thread.start()
-    try:
-        assert {first.snapshot for _ in range(1000)} == {"a"}
-    finally:
-        stop.set()
-        thread.join()

@@ -1,8 +1,7 @@
 """
 What the handler of a hook gets, and what is known about each event of the CLI.
 
-One table has the events: their own fields, and what the output of a hook may say about them.
-An event that is not in it works all the same.
+An event that is not known here works all the same.
 """
 
 # at() returns dataclasses.field(), which is no call at class level.
@@ -12,11 +11,12 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from typing import Any, Literal, Mapping, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 from ..messages.fields import Raw, at, build, objects, optional_text_of, text_of
 
-__all__ = ["EVENTS", "HOOK_EVENTS", "HookEvent", "parse_hook_event"]
+__all__ = ["HOOK_EVENTS", "HookEvent", "parse_hook_event"]
 
 # What type checkers know. At run time any name is accepted.
 ToolEvent = Literal["PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"]
@@ -32,90 +32,45 @@ AgentEvent = Literal[PromptEvent, StopEvent, SessionEvent, ModelEvent, TaskEvent
 #: The names of the events that this release knows.
 EventName = Literal[ToolEvent, PermissionEvent, AgentEvent, FileEvent, TreeEvent]
 
+#: The names of the events that this release knows.
+HOOK_EVENTS: tuple[str, ...] = get_args(EventName)
+
 # How a hook decides about an event, by the key of its output.
 PERMISSION = "permissionDecision"  # in hookSpecificOutput: allow, deny, ask
 BEHAVIOR = "behavior"  # in hookSpecificOutput.decision: allow, deny
 BLOCK = "decision"  # in the output itself: block
 
-
-class Known(NamedTuple):
-    """
-    What is known about an event.
-
-    Attributes:
-        fields: The names of its own fields, beside those that all events share.
-        decision: How a hook decides about it; None where the CLI asks for no decision.
-        takes_context: Whether a hook may add context for Claude.
-
-    """
-
-    fields: str = ""
-    decision: str | None = None
-    takes_context: bool = False
-
-
-STOP = "stop_hook_active last_assistant_message background_tasks session_crons"
-MODEL_SWITCH = (
-    "from_model to_model requested_model source context_tokens prompt_cache_warm cache_ttl "
-    "estimated_cache_write_usd pricing"
-)
-ELICITATION = "mcp_server_name message mode url elicitation_id requested_schema"
-TASK = "task_id task_subject task_description teammate_name team_name"
-
-EVENTS: dict[str, Known] = {
-    "PreToolUse": Known("mcp_server", PERMISSION, True),
-    # After the fact a block only tells Claude the reason.
-    "PostToolUse": Known("tool_response duration_ms mcp_server", BLOCK, True),
-    "PostToolUseFailure": Known("error is_interrupt duration_ms", BLOCK, True),
-    "PostToolBatch": Known("tool_calls", BLOCK, True),
-    # Called at the same time as on_permission.
-    "PermissionRequest": Known("permission_suggestions", BEHAVIOR),
-    "PermissionDenied": Known("reason"),
-    "UserPromptSubmit": Known("prompt source session_title", BLOCK, True),
-    "UserPromptExpansion": Known(
-        "expansion_type command_name command_args command_source prompt", BLOCK, True
-    ),
-    # Blocked, Claude goes on; with stop_hook_active it does so because of a hook already, and a
-    # hook that blocks again may do so for ever.
-    "Stop": Known(STOP, BLOCK, True),
-    "SubagentStop": Known(f"{STOP} agent_transcript_path", BLOCK, True),
-    "StopFailure": Known("error error_details last_assistant_message"),
-    "SubagentStart": Known(takes_context=True),
-    "SessionStart": Known(
-        "source model session_title seconds_since_last_response context_tokens",
-        takes_context=True,
-    ),
-    "SessionEnd": Known("reason"),
-    "Setup": Known("trigger", takes_context=True),
-    "PreCompact": Known("trigger custom_instructions", BLOCK),
-    "PostCompact": Known("trigger compact_summary"),
-    "PreModelSwitch": Known(MODEL_SWITCH, PERMISSION),
-    "PostModelSwitch": Known(MODEL_SWITCH, takes_context=True),
-    "Notification": Known("message title notification_type", takes_context=True),
-    "MessageDisplay": Known("turn_id message_id index final delta"),
-    "Elicitation": Known(ELICITATION),
-    "ElicitationResult": Known(f"{ELICITATION} action content"),
-    "TaskCreated": Known(TASK, BLOCK),
-    "TaskCompleted": Known(TASK, BLOCK),
-    "TeammateIdle": Known("teammate_name team_name", BLOCK),
-    "ConfigChange": Known("source file_path", BLOCK),
-    "InstructionsLoaded": Known("file_path memory_type load_reason globs"),
-    "WorktreeCreate": Known("name"),
-    "WorktreeRemove": Known("worktree_path"),
-    "CwdChanged": Known("old_cwd new_cwd"),
-    "FileChanged": Known("file_path change"),
-    "DirectoryAdded": Known("directory source"),
+# After the fact (PostToolUse) a block only tells Claude the reason. Blocked at Stop, Claude goes
+# on; with stop_hook_active it does so because of a hook already, and a hook that blocks again may
+# do so for ever. A PermissionRequest is called at the same time as on_permission.
+DECISIONS: dict[str, str] = {
+    **dict.fromkeys(("PreToolUse", "PreModelSwitch"), PERMISSION),
+    "PermissionRequest": BEHAVIOR,
+    **dict.fromkeys(("PostToolUse", "PostToolUseFailure", "PostToolBatch"), BLOCK),
+    **dict.fromkeys(("UserPromptSubmit", "UserPromptExpansion", "Stop", "SubagentStop"), BLOCK),
+    **dict.fromkeys(("PreCompact", "TaskCreated", "TaskCompleted", "TeammateIdle"), BLOCK),
+    "ConfigChange": BLOCK,
 }
+# Where a hook may add context for Claude.
+WITH_CONTEXT = (
+    *("PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "UserPromptSubmit"),
+    *("UserPromptExpansion", "Stop", "SubagentStop", "SubagentStart", "SessionStart", "Setup"),
+    *("PostModelSwitch", "Notification"),
+)
 
-#: The names of the events that this release knows.
-HOOK_EVENTS: tuple[str, ...] = tuple(EVENTS)
-
-# Fields whose name on the wire is taken: ``event`` is the name of the event itself.
-RENAMED = {"change": "event"}
-
-
-# What is taken for granted of an event of a later CLI.
-OF_LATER_CLIS = Known("", BLOCK, True)
+# The fields that only some events have; of these a CLI may leave out any.
+OWN = """
+    action agent_transcript_path background_tasks cache_ttl change command_args command_name
+    command_source compact_summary content context_tokens custom_instructions delta duration_ms
+    elicitation_id error error_details estimated_cache_write_usd expansion_type file_path final
+    from_model globs index is_interrupt last_assistant_message load_reason mcp_server
+    mcp_server_name memory_type message message_id mode model name new_cwd notification_type
+    old_cwd permission_suggestions pricing prompt prompt_cache_warm reason requested_model
+    requested_schema seconds_since_last_response session_crons session_title source
+    stop_hook_active task_description task_id task_subject team_name teammate_name title
+    to_model tool_calls tool_response trigger turn_id url worktree_path
+"""
+OWN_FIELDS = frozenset(OWN.split())
 
 
 def effort_of(value: Any) -> str | None:
@@ -130,7 +85,7 @@ class HookEvent:
 
     What an event brings beyond these attributes is an attribute, too, under its name on the
     wire and as the CLI sent it: ``event.prompt``, ``event.tool_response``. A field that the CLI
-    left out is None; a name that is no field of the event is an AttributeError.
+    left out is None; a name that is no field of any event is an AttributeError.
 
     Attributes:
         event: The name of the event, such as ``PreToolUse``.
@@ -165,23 +120,16 @@ class HookEvent:
 
     def __getattr__(self, name: str) -> Any:
         """A field that only some events have."""
-        # A copy that is being made has neither yet.
-        raw, event = self.__dict__.get("raw", {}), self.__dict__.get("event", "")
-        key = RENAMED.get(name, name)
-        if key in raw and not name.startswith("__"):
-            return raw[key]
-        fields = EVENTS.get(event, OF_LATER_CLIS).fields.split()
-        if name in fields:
-            return None
-        own = f" Its own fields: {', '.join(fields)}." if fields else ""
+        raw = self.__dict__.get("raw", {})  # a copy that is being made has none yet
+        key = "event" if name == "change" else name  # ``event`` is the name of the event itself
+        if not name.startswith("_") and (key in raw or name in OWN_FIELDS):
+            return raw.get(key)
         raise AttributeError(
-            f"the event {event or 'without a name'} has no field {name!r}.{own} All that the CLI "
-            "sent is in event.raw."
+            f"the event has no field {name!r}. All that the CLI sent is in event.raw."
         )
 
     def __dir__(self) -> list[str]:
-        fields = EVENTS.get(self.event, OF_LATER_CLIS).fields.split()
-        return sorted({*super().__dir__(), *fields, *self.raw})
+        return sorted({*super().__dir__(), *self.raw})
 
     def __repr__(self) -> str:
         shown = {key: value for key, value in self.raw.items() if key != "hook_event_name"}

@@ -18,13 +18,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from ..errors import UsageError
 from ..protocol.codec import plain_value
 from ..support.checks import check_name, nearest, refuse
 from ..support.text import short
-from .events import BEHAVIOR, BLOCK, EVENTS, OF_LATER_CLIS, PERMISSION, HookEvent, Known
+from .events import (
+    BEHAVIOR,
+    BLOCK,
+    DECISIONS,
+    HOOK_EVENTS,
+    PERMISSION,
+    WITH_CONTEXT,
+    HookEvent,
+)
 
 __all__ = ["BLOCKING_EVENTS", "HookDecision", "add_context", "allow", "ask", "block", "combine"]
 __all__ += ["failed_hook_output", "hook_output", "stop", "suppress_output", "system_message"]
@@ -246,16 +255,25 @@ def decision_output(event: str, decision: HookDecision) -> dict[str, Any]:
         verdict, reason = "block", decision.stop_reason
     if verdict == "block":
         changed = None  # the tool does not run
-    check_verb(event, verdict, verdict is not None)
-    check_verb(event, "add_context", decision.context is not None)
-    check_verb(event, "update_input", changed is not None)
+    said = {
+        verdict: verdict is not None,
+        "add_context": decision.context is not None,
+        "update_input": changed is not None,
+    }
+    for verb, is_said in said.items():
+        if is_said and verb not in verbs_of(event):
+            takers = [each for each in HOOK_EVENTS if verb in verbs_of(each)]
+            raise UsageError(
+                f"hooks.{verb}() means nothing for the event {event}; it works for "
+                f"{', '.join(takers)}. Return None to let things go on."
+            )
     output = without_none(stopReason=decision.stop_reason, systemMessage=decision.system_message)
     if stops:
         output["continue"] = False
     if decision.suppress_output:
         output["suppressOutput"] = True
     specific = without_none(additionalContext=decision.context)
-    way = EVENTS.get(event, OF_LATER_CLIS).decision
+    way = way_of(event)
     denied = "deny" if verdict == "block" else verdict
     if way == BLOCK and verdict is not None:
         output.update(decision=verdict, reason=reason)
@@ -282,20 +300,17 @@ def without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def check_verb(event: str, verb: str | None, is_said: bool) -> None:
-    """UsageError for a verb that the CLI has no use for."""
-    if verb == "update_input":
-        takers = list(BLOCKING_EVENTS)
-    elif verb == "add_context":
-        takers = [name for name, known in EVENTS.items() if known.takes_context]
-    else:
-        takers = [name for name, known in EVENTS.items() if verb in VERDICTS_OF[known.decision]]
-    is_later = event not in EVENTS and verb in ("block", "add_context")
-    if is_said and event not in takers and not is_later:
-        raise UsageError(
-            f"hooks.{verb}() means nothing for the event {event}; it works for "
-            f"{', '.join(takers)}. Return None to let things go on."
-        )
+def way_of(event: str) -> str | None:
+    """How a hook decides about an event; None where the CLI asks for no decision."""
+    return DECISIONS.get(event, None if event in HOOK_EVENTS else BLOCK)
+
+
+def verbs_of(event: str) -> tuple[str, ...]:
+    """What the CLI takes from a hook for an event, beside what it takes for each."""
+    takes_context = event in WITH_CONTEXT or event not in HOOK_EVENTS
+    context = ("add_context",) if takes_context else ()
+    changes = ("update_input",) if event in BLOCKING_EVENTS else ()
+    return (*VERDICTS_OF[way_of(event)], *context, *changes)
 
 
 # Dicts as the wire takes them.
@@ -325,9 +340,13 @@ PLACES: dict[str, dict[Any, str]] = {
         list: "watchPaths",
         object: "updatedToolOutput updatedMCPToolOutput classifierContext",
     },
-    DECISION: {bool: "interrupt", str: "behavior message", dict: "updatedInput"},
+    DECISION: {
+        bool: "interrupt",
+        str: "behavior message",
+        dict: "updatedInput",
+        list: "updatedPermissions",
+    },
 }
-PLACES[DECISION][list] = "updatedPermissions"
 TYPES = {
     place: {key: wanted for wanted, keys in types.items() for key in keys.split()}
     for place, types in PLACES.items()
@@ -373,24 +392,15 @@ def checked_place(event: str, place: str, given: Mapping[str, Any]) -> dict[str,
         key = RENAMED.get(spelled, spelled)
         if key in values:
             raise wrong(event, f"{key!r} in two spellings")
-        check_key(event, place, key)
+        if key not in TYPES[place]:  # keys of later CLIs pass
+            meant = nearest(key, [name for types in TYPES.values() for name in types], 0.85)
+            if meant is not None:
+                places = " or ".join(other for other, types in TYPES.items() if meant in types)
+                raise wrong(event, f"{key!r}, which the CLI ignores: write {meant!r} in {places}")
         if value is not None:  # a null would make the CLI drop everything
             check_value(event, place, key, value)
             values[key] = value
     return values
-
-
-def check_key(event: str, place: str, key: str) -> None:
-    """UsageError for a key that the CLI would ignore; keys of later CLIs pass."""
-    if key in TYPES[place]:
-        return
-    for other, types in TYPES.items():
-        if key in types:
-            where = "beside hookSpecificOutput" if other == TOP else f"inside {other}"
-            raise wrong(event, f"{key!r} in {place}, where the CLI ignores it: it belongs {where}")
-    meant = nearest(key, [name for types in TYPES.values() for name in types], 0.85)
-    if meant is not None:
-        raise wrong(event, f"{key!r}, which the CLI ignores: write {meant!r}")
 
 
 def check_value(event: str, place: str, key: str, value: Any) -> None:
@@ -403,8 +413,8 @@ def check_value(event: str, place: str, key: str, value: Any) -> None:
     if value not in choices:
         raise wrong(event, f"{key!r}: {short(value)}, which must be one of {', '.join(choices)}")
     # PreToolUse understands the form of most events as well.
-    understood = (EVENTS.get(event, Known("", way)).decision, event == "PreToolUse" and BLOCK)
-    if way is not None and way not in understood:
+    fits = way in (None, way_of(event)) or (event == "PreToolUse" and way == BLOCK)
+    if not fits and event in HOOK_EVENTS:
         raise wrong(event, f"{key!r} in {place}, which the CLI ignores for this event")
 
 

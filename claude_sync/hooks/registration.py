@@ -108,9 +108,9 @@ def doubts(event: str, matcher: str | None) -> Iterator[str]:
         )
     if matcher is None or matcher in (*KNOWN_TOOLS, "", "*"):  # the CLI takes these for all
         return
-    for name in KNOWN_TOOLS:
-        if matcher.lower() == name.lower():
-            yield f"no tool is named {matcher!r}; did you mean {name!r}?"
+    names = {name.lower(): name for name in KNOWN_TOOLS}
+    if matcher.lower() in names:
+        yield f"no tool is named {matcher!r}; did you mean {names[matcher.lower()]!r}?"
     try:
         re.compile(matcher)
     except (re.error, RecursionError, OverflowError) as error:
@@ -174,19 +174,13 @@ def hooks_on_the_wire(hooks: Sequence[HookRegistration]) -> dict[str, list[dict[
     """The hooks as ``initialize`` takes them. The number of a hook is in its callback id."""
     wire: dict[str, list[dict[str, Any]]] = {}
     for number, hook in enumerate(hooks):
-        entry: dict[str, Any] = {
-            "hookCallbackIds": [f"hook_{number}"],
-            "timeout": LONGEST_ON_THE_WIRE,
-        }
-        if hook.matcher is not None:
-            entry["matcher"] = hook.matcher
-        wire.setdefault(hook.event, []).append(entry)
+        entry = {"hookCallbackIds": [f"hook_{number}"], "timeout": LONGEST_ON_THE_WIRE}
+        matcher = {} if hook.matcher is None else {"matcher": hook.matcher}
+        wire.setdefault(hook.event, []).append({**entry, **matcher})
     return wire
 
 
 def number_of(callback_id: object) -> int | None:
     """The number of the hook that *callback_id* means; None for no hook of ours."""
-    found = (
-        re.fullmatch(r"hook_([0-9]{1,8})", callback_id) if isinstance(callback_id, str) else None
-    )
+    found = re.fullmatch(r"hook_([0-9]{1,8})", str(callback_id))
     return int(found[1]) if found else None

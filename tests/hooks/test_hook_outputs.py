@@ -243,9 +243,9 @@ def test_old_and_new_forms_of_a_decision_pass():
         ("PreToolUse", {"hookSpecificOutput": {"permission_decision": "deny"}}, "permissionD"),
         ("PreToolUse", {"hookSpecificOutput": {"PermissionDecision": "deny"}}, "permissionD"),
         ("PreToolUse", {"hookSpecificOutput": {"updated_input": {}}}, "updatedInput"),
-        ("PreToolUse", {"permissionDecision": "deny"}, "inside hookSpecificOutput"),
-        ("PreToolUse", {"behavior": "deny"}, "inside hookSpecificOutput.decision"),
-        ("PreToolUse", {"hookSpecificOutput": {"continue_": False}}, "beside"),
+        ("PreToolUse", {"permissionDecision": "deny"}, "in hookSpecificOutput"),
+        ("PreToolUse", {"behavior": "deny"}, "in hookSpecificOutput.decision"),
+        ("PreToolUse", {"hookSpecificOutput": {"continue_": False}}, "in the output itself"),
         # Values that it refuses with the rest of the output.
         ("PreToolUse", {"hookSpecificOutput": {"permissionDecision": "Deny"}}, "deny"),
         ("PreToolUse", {"hookSpecificOutput": {"permissionDecision": True}}, "a str"),

@@ -20,21 +20,9 @@ from typing import Any, Union
 
 from ..errors import UsageError
 
-__all__ = [
-    "FIRST_VERBATIM",
-    "Prompt",
-    "check_block",
-    "is_verbatim",
-    "may_be_command",
-    "read_once",
-    "user_message",
-]
-
 Prompt = Union[str, Iterable[dict[str, Any]]]
 Content = Union[str, list[dict[str, Any]]]
 
-# The errors about a dict that is no block name so many of its keys.
-SHOWN_KEYS = 4
 # A user message with this field reaches the model as it is, from this version of the CLI on.
 VERBATIM = "client_composed"
 FIRST_VERBATIM = (2, 1, 248)
@@ -96,11 +84,11 @@ def data_blocks(data: Any) -> list[dict[str, Any]]:
         return []
     texts = [data] if isinstance(data, str) else data
     if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Iterable):
-        raise UsageError(f"data is a text, or a list of texts, not {kind_of(data)}. {TO_TEXT}")
+        raise UsageError(f"data is a text, or a list of texts, not {a_type(data)}. {TO_TEXT}")
     blocks = []
     for place, text in enumerate(texts, 1):
         if not isinstance(text, str):
-            raise UsageError(f"data {place} is {kind_of(text)}, not a text. {TO_TEXT}")
+            raise UsageError(f"data {place} is {a_type(text)}, not a text. {TO_TEXT}")
         if not text.strip():
             raise UsageError(f"data {place} is blank. Leave it out; the service refuses it.")
         blocks.append(text_block(str(text)))
@@ -115,14 +103,14 @@ TO_TEXT = "Pass str; for anything else json.dumps(...), or attach=[...] for file
 
 def given_blocks(prompt: Any) -> list[dict[str, Any]]:
     """The content blocks of a prompt that is no text."""
-    if isinstance(prompt, (bytes, Mapping)) or not isinstance(prompt, Iterable):
+    is_list = isinstance(prompt, Iterable) and not isinstance(prompt, (bytes, Mapping))
+    blocks = list(prompt) if is_list else []
+    if not blocks:
+        found = "an empty list" if is_list else a_type(prompt)
         raise UsageError(
-            f"a prompt is a text or a list of content blocks, not {type(prompt).__name__}. "
+            f"a prompt is a text or a list of content blocks, not {found}. "
             "Pass a str; files go into attach=[...]."
         )
-    blocks = list(prompt)
-    if not blocks:
-        raise UsageError("the prompt is an empty list. Pass at least one content block.")
     for place, block in enumerate(blocks, 1):
         check_block(block, f"block {place} of the prompt")
     return blocks
@@ -142,7 +130,7 @@ def check_block(block: Any, place: str) -> None:
     """
     if not isinstance(block, Mapping) or not isinstance(block.get("type"), str):
         raise UsageError(
-            f"{place} is {kind_of(block)}, not a content block. A content block is a dict with a "
+            f"{place} is {a_type(block)}, not a content block. A content block is a dict with a "
             "'type', for example {'type': 'text', 'text': '...'}."
         )
     kind = block["type"]
@@ -158,18 +146,16 @@ def check_block(block: Any, place: str) -> None:
 def check_text(holder: Mapping[str, Any], key: str, place: str) -> None:
     """Refuse a text that is missing, is none, or is blank."""
     text = holder.get(key)
-    if not isinstance(text, str):
-        found = kind_of(text) if key in holder else "missing"
+    if not isinstance(text, str) or not text.strip():
+        found = "blank" if isinstance(text, str) else a_type(text) if key in holder else "missing"
         raise UsageError(f"the {key!r} of {place} is {found}. It must be a text.")
-    if not text.strip():
-        raise UsageError(f"the {key!r} of {place} is blank. Leave the block out, or fill it.")
 
 
 def check_source(source: Any, place: str) -> None:
     """Refuse the source of an image or a document that nothing can be read from."""
     if not isinstance(source, Mapping) or not isinstance(source.get("type"), str):
         raise UsageError(
-            f"{place} is {kind_of(source)}. Write for example {{'type': 'base64', 'media_type': "
+            f"{place} is {a_type(source)}. Write for example {{'type': 'base64', 'media_type': "
             "'image/png', 'data': '...'}, or attach the file: attach=[path]."
         )
     for key in IN_A_SOURCE.get(source["type"], ()):
@@ -184,15 +170,9 @@ def check_source(source: Any, place: str) -> None:
             )
 
 
-def kind_of(value: Any) -> str:
+def a_type(value: Any) -> str:
     """What a wrong value is; not what it holds, which may be long or secret."""
-    if not isinstance(value, Mapping):
-        return f"a {type(value).__name__}"
-    import reprlib
-
-    keys = ", ".join(map(reprlib.repr, list(value)[:SHOWN_KEYS]))
-    more = ", ..." if len(value) > SHOWN_KEYS else ""
-    return f"a dict with the keys {keys}{more}" if keys else "an empty dict"
+    return f"a {type(value).__name__}"
 
 
 # Attachments.

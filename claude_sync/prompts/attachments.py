@@ -28,8 +28,6 @@ from ..support.images import (
     media_type_of,
 )
 
-__all__ = ["attached_blocks"]
-
 # Limits of the Messages API; see also LARGEST_TOTAL.
 MOST_IMAGES = 600
 # With more images than this in a request, each may only be so large.

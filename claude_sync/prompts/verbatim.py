@@ -21,8 +21,6 @@ from typing import Any
 
 from . import is_verbatim, text_block
 
-__all__ = ["for_older_cli"]
-
 # Wider than what was measured: not in an address of mail, and at most once too often elsewhere.
 MENTION = re.compile(r"(?<!\w)@(?=\S)")
 

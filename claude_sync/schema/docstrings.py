@@ -13,8 +13,6 @@ import inspect
 import re
 from typing import NamedTuple
 
-__all__ = ["Documentation", "documentation_of"]
-
 PARAMETERS = "args|arguments|parameters|params|other parameters|attributes|keyword arg(?:ument)?s"
 ERRORS = "raises?|warns|exceptions"
 INDENTED = r"(?:(?:[ \t].*)?(?:\n|\Z))"

@@ -17,9 +17,6 @@ from ..errors import UsageError
 from ..support.text import short_json
 from .values import NoJsonForm, identity, plain_value
 
-__all__ = ["DEFINITIONS", "MOST_PROBLEMS", "Mismatch", "Problem", "Schema", "checked_schema"]
-__all__ += ["free_name", "portable", "with_subschemas"]
-
 Schema = dict[str, Any]
 # Names and indexes, from the outside to the inside.
 Path = tuple[Any, ...]

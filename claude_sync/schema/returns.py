@@ -32,7 +32,6 @@ from .json_schema import (
 )
 from .types import (
     Convert,
-    Field,
     NoSchema,
     Shape,
     Types,
@@ -42,8 +41,6 @@ from .types import (
     object_schema,
     shown_hint,
 )
-
-__all__ = ["Form", "form_of"]
 
 KINDS = (
     "Pass a dataclass, a TypedDict, a Pydantic model, a type such as List[Invoice], "
@@ -77,7 +74,7 @@ class Form:
             self._key = "items" if kind == "array" else "value"
             inner = moved(schema, self._key)
             definitions = {each: inner.pop(each) for each in DEFINITIONS if each in inner}
-            field = Field(Shape(inner, convert), True, inner)
+            field = Shape(inner, convert)
             self._convert = object_of({self._key: field})
             schema = {**object_schema({self._key: field}), **definitions}
         self.schema: Schema = portable(schema)

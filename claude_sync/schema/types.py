@@ -16,7 +16,7 @@ never imported here.
 from __future__ import annotations
 
 import base64
-import collections.abc
+import collections.abc as abc
 import dataclasses
 import datetime
 import decimal
@@ -30,19 +30,16 @@ import types
 import typing
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, InitVar
-from typing import Any, ClassVar, ForwardRef, Literal, NamedTuple, TypeVar, Union, get_args
+from dataclasses import MISSING
+from typing import Any, ForwardRef, Literal, NamedTuple, TypeVar, Union, get_args
 
 import typing_extensions
 from typing_extensions import Annotated, NotRequired, ReadOnly, Required, Self, get_type_hints
 
 from ..support.text import short_json
 from .docstrings import documentation_of
-from .json_schema import MOST_PROBLEMS, Mismatch, Problem, Schema, free_name
+from .json_schema import MOST_PROBLEMS, Mismatch, Schema, free_name
 from .values import NoJsonForm, enum_values, identity, plain_value
-
-__all__ = ["UNIONS", "Convert", "Field", "NoSchema", "Shape", "Types", "as_is", "converted"]
-__all__ += ["enclosing_names", "object_of", "object_schema", "shown_hint"]
 
 USABLE = (
     "Use str, int, float, bool, None, list, dict, tuple, set, Optional, Union, Literal, an Enum, "
@@ -52,7 +49,6 @@ USABLE = (
 
 Convert = Callable[[Any], Any]
 
-abc = collections.abc
 LISTS = (list, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable)
 SETS = (set, frozenset, abc.Set, abc.MutableSet)
 DICTS = (dict, abc.Mapping, abc.MutableMapping)
@@ -83,20 +79,14 @@ class Shape(NamedTuple):
         schema: The JSON Schema; not to be changed.
         convert: Makes a value of JSON; raises Mismatch if it does not fit.
         about: The description that the annotation gives, which goes before others.
+        required: Whether the field or parameter that has this shape must be there.
 
     """
 
     schema: Schema
     convert: Convert
     about: str = ""
-
-
-class Field(NamedTuple):
-    """A field of a class, or a parameter of a function."""
-
-    shape: Shape
-    required: bool
-    schema: Schema
+    required: bool = True
 
 
 def as_is(value: Any) -> Any:
@@ -104,9 +94,17 @@ def as_is(value: Any) -> Any:
     return value
 
 
+def unexpected(_value: Any) -> Any:
+    """The conversion of what may not be there."""
+    raise Mismatch(((), "unexpected"))
+
+
 def wrong(expected: str, value: Any) -> Mismatch:
     """What is told about a value that is not what was expected."""
     return Mismatch(((), f"expected {expected}, got {short_json(value)}"))
+
+
+# Types without others inside.
 
 
 def making(expected: str, kind: Any, make: Callable[[Any], Any]) -> Convert:
@@ -124,13 +122,6 @@ def making(expected: str, kind: Any, make: Callable[[Any], Any]) -> Convert:
     return convert
 
 
-def scalar(value: Any) -> Any:
-    """What neither a list nor an object is."""
-    if isinstance(value, (list, dict)):
-        raise wrong("a string, a number, true, false or null", value)
-    return value
-
-
 def whole(value: float) -> int:
     """An int, which JavaScript may write as 3.0."""
     if value != int(value):
@@ -138,64 +129,60 @@ def whole(value: float) -> int:
     return int(value)
 
 
-def by_pattern(pattern: str, make: Callable[[str], Any]) -> Callable[[str], Any]:
-    """*make* for texts by *pattern*; Python's own readers accept more from release to release."""
+def written(expected: str, make: Callable[[str], Any], form: str = "", **more: str) -> Shape:
+    """The shape of a type that is written as text, by the pattern *form* if there is one."""
 
     def read(text: str) -> Any:
-        if not re.search(pattern, text):
+        # Python's own readers accept more from release to release.
+        if not re.search(f"^{form}$" if form else "", text):
             raise ValueError(text)
-        text = re.sub(r"[Zz]$", "+00:00", text)  # Python 3.10 reads no Z,
-        # and wants exactly six digits after the point of a time.
-        return make(
-            re.sub(r":(\d\d)\.(\d+)", lambda found: f":{found[1]}.{found[2][:6]:0<6}", text)
-        )
+        return make(text)
+
+    return Shape({"type": "string", **more}, making(expected, str, read))
+
+
+def iso(make: Callable[[str], Any]) -> Callable[[str], Any]:
+    """*make* for a time: Python 3.10 reads no Z, and wants six digits after the point."""
+
+    def read(text: str) -> Any:
+        text = re.sub(r"[Zz]$", "+00:00", text)
+        return make(re.sub(r"\.(\d+)", lambda digits: f".{digits[1][:6]:0<6}", text))
 
     return read
 
 
-def from_base64(text: str) -> bytes:
-    """The bytes that a text stands for."""
-    return base64.b64decode(text.encode("ascii"), validate=True)
-
-
 DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TIME = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?"
-DECIMAL = r"^[+-]?[0-9]+(\.[0-9]+)?$"
-read_moment = by_pattern(f"^{DATE}[Tt ]{TIME}$", datetime.datetime.fromisoformat)
-read_day = by_pattern(f"^{DATE}$", datetime.date.fromisoformat)
-read_time = by_pattern(f"^{TIME}$", datetime.time.fromisoformat)
-read_decimal = by_pattern(DECIMAL, decimal.Decimal)
-
-
-def written(expected: str, make: Callable[[str], Any], **keywords: str) -> Shape:
-    """The shape of a type that is written as text."""
-    return Shape({"type": "string", **keywords}, making(expected, str, make))
-
-
-def unexpected(_value: Any) -> Any:
-    """The conversion of what may not be there."""
-    raise Mismatch(((), "unexpected"))
-
+MOMENT = f"{DATE}[Tt ]{TIME}"
+DECIMAL = r"[+-]?[0-9]+(\.[0-9]+)?"
+read_moment, read_time = iso(datetime.datetime.fromisoformat), iso(datetime.time.fromisoformat)
+read_day = datetime.date.fromisoformat
 
 ANYTHING = Shape({}, as_is)
-SCALAR = Shape({"type": ["string", "number", "boolean", "null"]}, scalar)
-NUMBER = (int, float)
 NOTHING = Shape({"type": "null"}, making("null", type(None), as_is))
 SIMPLE: dict[Any, Shape] = {
     Any: ANYTHING,
     object: ANYTHING,
     str: Shape({"type": "string"}, making("a string", str, as_is)),
-    int: Shape({"type": "integer"}, making("an integer", NUMBER, whole)),
-    float: Shape({"type": "number"}, making("a number", NUMBER, float)),
+    int: Shape({"type": "integer"}, making("an integer", (int, float), whole)),
+    float: Shape({"type": "number"}, making("a number", (int, float), float)),
     bool: Shape({"type": "boolean"}, making("true or false", bool, as_is)),
     None: NOTHING,
     type(None): NOTHING,
-    datetime.datetime: written("a time like 2026-03-01T14:30:00Z", read_moment, format="date-time"),
-    datetime.date: written("a date like 2026-03-01", read_day, format="date"),
-    datetime.time: written("a time like 14:30:00", read_time, format="time"),
+    datetime.datetime: written(
+        "a time like 2026-03-01T14:30:00Z", read_moment, MOMENT, format="date-time"
+    ),
+    datetime.date: written("a date like 2026-03-01", read_day, DATE, format="date"),
+    datetime.time: written("a time like 14:30:00", read_time, TIME, format="time"),
     uuid.UUID: written("a UUID", uuid.UUID, format="uuid"),
-    decimal.Decimal: written("a number like 12.50", read_decimal, pattern=DECIMAL),
-    bytes: written("bytes in base64", from_base64, contentEncoding="base64"),
+    decimal.Decimal: written(
+        "a number like 12.50", decimal.Decimal, DECIMAL, pattern=f"^{DECIMAL}$"
+    ),
+    bytes: written(
+        "bytes in base64",
+        lambda text: base64.b64decode(text.encode("ascii"), validate=True),
+        contentEncoding="base64",
+    ),
     pathlib.Path: written("a path", pathlib.Path, format="path"),
     pathlib.PurePath: written("a path", pathlib.Path, format="path"),
 }
@@ -241,17 +228,11 @@ def choice(pairs: Iterable[tuple[Any, Any]]) -> Shape:
 
 def array(item: Shape, build: Callable[[Iterable[Any]], Any]) -> Shape:
     """Lists of any length, for lists, tuples and sets."""
-    schema: Schema = {"type": "array"}
-    if item.schema:
-        schema["items"] = item.schema
-    if build in (set, frozenset):
-        schema["uniqueItems"] = True
+    schema: Schema = {"type": "array", "items": item.schema} if item.schema else {"type": "array"}
 
     def convert(value: Any) -> Any:
         if not isinstance(value, list):
             raise wrong("a list", value)
-        if build in (set, frozenset) and len(set(map(identity, value))) < len(value):
-            raise wrong("a list without duplicates", value)
         made = converted(value, dict.fromkeys(range(len(value)), item.convert)).values()
         try:
             return build(made)
@@ -278,24 +259,20 @@ def fixed_array(items: Sequence[Shape]) -> Shape:
 
 def table(key: Shape, item: Shape) -> Shape:
     """Objects with any keys, for dicts."""
-    schema: Schema = {"type": "object"}
-    if "enum" in key.schema:
-        schema["propertyNames"] = key.schema
-    if item.schema:
-        schema["additionalProperties"] = item.schema
+    names = {"propertyNames": key.schema} if "enum" in key.schema else {}
+    others = {"additionalProperties": item.schema} if item.schema else {}
 
     def convert(value: Any) -> Any:
         made = object_of({}, item.convert)(value)
         return {key.convert(name): each for name, each in made.items()}
 
-    return Shape(schema, convert)
+    return Shape({"type": "object", **names, **others}, convert)
 
 
-def object_of(fields: Mapping[str, Field], others: Convert = unexpected) -> Convert:
+def object_of(fields: Mapping[str, Shape], others: Convert = unexpected) -> Convert:
     """The conversion of objects with *fields*; *others* is that of further ones."""
-
-    converts = {name: field.shape.convert for name, field in fields.items()}
     required = [name for name, field in fields.items() if field.required]
+    converts = {name: field.convert for name, field in fields.items()}
 
     def convert(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -306,7 +283,18 @@ def object_of(fields: Mapping[str, Field], others: Convert = unexpected) -> Conv
     return convert
 
 
-def record(owner: Any, fields: Mapping[str, Field], description: str) -> Shape:
+def object_schema(fields: Mapping[str, Shape], others: Schema | bool = False) -> Schema:
+    """The schema of an object with *fields*; *others* is the schema of further ones."""
+    required = [name for name, field in fields.items() if field.required]
+    return {
+        "type": "object",
+        "properties": {name: field.schema for name, field in fields.items()},
+        **({"required": required} if required else {}),
+        "additionalProperties": others,
+    }
+
+
+def record(owner: Any, fields: Mapping[str, Shape], description: str) -> Shape:
     """Objects with known keys, for classes that are called with their fields as keywords."""
     schema = object_schema(fields)
     if description:
@@ -324,17 +312,24 @@ def record(owner: Any, fields: Mapping[str, Field], description: str) -> Shape:
     return Shape(schema, convert)
 
 
-def object_schema(fields: Mapping[str, Field], others: Schema | bool = False) -> Schema:
-    """The schema of an object with *fields*; *others* is the schema of further ones."""
-    schema: Schema = {
-        "type": "object",
-        "properties": {name: field.schema for name, field in fields.items()},
-    }
-    required = [name for name, field in fields.items() if field.required]
-    if required:
-        schema["required"] = required
-    schema["additionalProperties"] = others
-    return schema
+def union(shapes: Sequence[Shape]) -> Shape:
+    """Values of one of several shapes: of the first that fits."""
+
+    def convert(value: Any) -> Any:
+        failures = []
+        for shape in shapes:
+            try:
+                return shape.convert(value)
+            except Mismatch as error:
+                failures.append(error)
+        # If only one is right from the outside, what is wrong inside it says more.
+        inner = [each for each in failures if all(path for path, _ in each.found)]
+        if len(inner) == 1:
+            raise inner[0]
+        texts = dict.fromkeys(str(each) for each in failures)
+        raise Mismatch(((), "; ".join(texts)))
+
+    return Shape({"anyOf": [each.schema for each in shapes]}, convert)
 
 
 class Types:
@@ -355,7 +350,7 @@ class Types:
         self._shapes: dict[Any, Shape] = {}
         # Classes that are being made, and those that are done.
         self._whole: dict[Any, Shape] = {}
-        # What type variables and Self stand for in the field that is being made.
+        # What type variables stand for in the class that is being made.
         self._variables: Mapping[Any, Any] = {}
 
     def resolved(self, hint: Any) -> Any:
@@ -383,20 +378,20 @@ class Types:
         hint = with_arguments(self.resolved(hint), self._variables)
         origin, arguments = typing.get_origin(hint), get_args(hint)
         kind = origin or hint
-        if not isinstance(kind, collections.abc.Hashable):
+        if not isinstance(kind, abc.Hashable):
             raise NoSchema(shown_hint(hint))
         if origin is Annotated:
             return self._annotated(hint, arguments)
         if origin in KEY_WRAPPERS:
             return self.shape(arguments[0])
         if origin in UNIONS:
-            return self._union([self.shape(each) for each in arguments])
+            return union([self.shape(each) for each in arguments])
         if origin is Literal:
             return choice(literal(hint, each) for each in arguments)
-        if kind in LISTS:
-            return array(self._item(arguments), list)
-        if kind in SETS:
-            return self._set(kind, arguments)
+        if kind in (*LISTS, *SETS):
+            item = self.shape(arguments[0]) if arguments else ANYTHING
+            frozen = kind in (frozenset, abc.Set)
+            return array(item, list if kind in LISTS else frozenset if frozen else set)
         if kind in DICTS:
             return self._table(hint, arguments)
         if kind is tuple:
@@ -405,8 +400,8 @@ class Types:
             return SIMPLE[kind]
         if isinstance(kind, type):
             return self._class(hint, kind)
-        if isinstance(hint, TypeVar):
-            return self._variable(hint)
+        if isinstance(hint, TypeVar):  # without a meaning here
+            return ANYTHING if hint.__bound__ is None else self.shape(hint.__bound__)
         if hasattr(hint, "__supertype__"):
             return self.shape(hint.__supertype__)
         if hasattr(hint, "__value__"):  # type Alias = ...
@@ -421,18 +416,8 @@ class Types:
         for each in metadata:
             text = each if isinstance(each, str) else getattr(each, "documentation", None)
             if isinstance(text, str):
-                schema = {**shape.schema, "description": text}
-                return Shape(schema, shape.convert, text)
+                return Shape({**shape.schema, "description": text}, shape.convert, text)
         return shape
-
-    def _item(self, arguments: tuple[Any, ...]) -> Shape:
-        return self.shape(arguments[0]) if arguments else ANYTHING
-
-    def _set(self, kind: Any, arguments: tuple[Any, ...]) -> Shape:
-        item = self._item(arguments)
-        item = SCALAR if item is ANYTHING else item  # only these can be in a set
-        frozen = kind in (frozenset, collections.abc.Set)
-        return array(item, frozenset if frozen else set)
 
     def _table(self, hint: Any, arguments: tuple[Any, ...]) -> Shape:
         key, item = (self.shape(each) for each in arguments or (str, Any))
@@ -449,13 +434,6 @@ class Types:
         # In Python 3.10, the empty tuple has one argument: itself.
         return fixed_array([self.shape(each) for each in arguments if each != ()])
 
-    def _variable(self, hint: TypeVar) -> Shape:
-        """A type variable without a meaning here: its bound, its constraints, or anything."""
-        if hint.__bound__ is not None:
-            return self.shape(hint.__bound__)
-        constraints = [self.shape(each) for each in hint.__constraints__]
-        return self._union(constraints) if constraints else ANYTHING
-
     def _class(self, hint: Any, kind: type) -> Shape:
         if is_of_pydantic(kind):
             return self._pydantic(hint)
@@ -471,15 +449,13 @@ class Types:
 
     def _pydantic(self, hint: Any) -> Shape:
         """A type that Pydantic knows all about: its own validation, its own schema."""
-        name = shown_hint(hint)
         try:
             adapter = sys.modules["pydantic"].TypeAdapter(hint)
             schema = self._adopted(adapter, "")
         except Exception as error:
-            reason = " ".join(str(error).split())
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
             raise NoSchema(
-                f"{name}, of which Pydantic makes no JSON Schema "
-                f"({type(error).__name__}: {reason})",
+                f"{shown_hint(hint)}, of which Pydantic makes no JSON Schema ({reason})",
                 "Use types in its fields that have a JSON Schema; "
                 "Model.model_json_schema() shows whether they have.",
             ) from error
@@ -488,8 +464,11 @@ class Types:
             # As JSON: a strict model takes a date from JSON, but not from a str.
             try:
                 return adapter.validate_json(json.dumps(value))
+            except sys.modules["pydantic"].ValidationError as error:
+                found = [(each["loc"], each["msg"]) for each in error.errors()]
+                raise Mismatch(*found[:MOST_PROBLEMS]) from error
             except Exception as error:
-                raise Mismatch(*problems_of_pydantic(error)) from error
+                raise Mismatch(((), f"{type(error).__name__}: {error}")) from error
 
         return Shape(schema, convert)
 
@@ -518,30 +497,11 @@ class Types:
             self.definitions[self._shapes[key].schema["$ref"].rpartition("/")[2]] = whole.schema
         return self._shapes.setdefault(key, whole)
 
-    def _union(self, shapes: Sequence[Shape]) -> Shape:
-        """Values of one of several shapes: of the first that fits."""
-
-        def convert(value: Any) -> Any:
-            failures = []
-            for shape in shapes:
-                try:
-                    return shape.convert(value)
-                except Mismatch as error:
-                    failures.append(error)
-            # If only one is right from the outside, what is wrong inside it says more.
-            inner = [each for each in failures if all(path for path, _ in each.found)]
-            if len(inner) == 1 or len(failures) == 1:
-                raise [*inner, *failures][0]
-            texts = dict.fromkeys(str(each) for each in failures)
-            raise Mismatch(((), f"fits none of {len(shapes)} forms: {'; '.join(texts)}"))
-
-        return Shape({"anyOf": [each.schema for each in shapes]}, convert)
-
-    def field(self, shape: Shape, default: Any, about: str, required: bool) -> Field:
+    def field(self, shape: Shape, default: Any, about: str, required: bool) -> Shape:
         """A field with its default, which is in the schema if JSON can say it."""
         extra: Schema = {}
         if default is None and not fits(shape, None):
-            shape = self._union([shape, NOTHING])  # "x: int = None" means that None is possible
+            shape = union([shape, NOTHING])  # "x: int = None" means that None is possible
         if default is not MISSING:
             try:
                 said = plain_value(default, strict=True)
@@ -550,27 +510,29 @@ class Types:
                 pass
         # What the annotation itself says goes before the docstring, and both before the class.
         told = {"description": about} if about and not shape.about else {}
-        return Field(shape, required, {**shape.schema, **told, **extra})
+        return Shape({**shape.schema, **told, **extra}, shape.convert, "", required)
 
     def _record(self, owner: Any, hint: Any) -> Shape:
         names = {**self._locals, **enclosing_names(owner), owner.__name__: owner}
         try:
             hints = get_type_hints(owner, None, names, include_extras=True)
-            meanings = meanings_of(owner, hint, hint)
         except Exception as error:
             raise unresolved(owner.__qualname__, error) from error
+        texts = [documentation_of(own_docstring(each)) for each in owner.__mro__]
+        about = {name: text for each in reversed(texts) for name, text in each.parameters.items()}
         fields = {}
         outer = self._variables
+        inner = {**dict(zip(getattr(owner, "__parameters__", ()), get_args(hint))), Self: hint}
         for name, each, default, required in fields_of(owner, hints):
-            self._variables = meanings.get(name, {})
+            self._variables = inner
             try:
                 shape = self.shape(each)
             except NoSchema as error:
                 where = f"{error.what} (field {name!r} of {owner.__name__})"
                 raise NoSchema(where, error.advice) from error
             self._variables = outer
-            fields[name] = self.field(shape, default, about_field(owner, name), required)
-        return record(owner, fields, documentation_of(own_docstring(owner)).description)
+            fields[name] = self.field(shape, default, about.get(name, ""), required)
+        return record(owner, fields, texts[0].description)
 
 
 def fits(shape: Shape, value: Any) -> bool:
@@ -588,11 +550,10 @@ def fields_of(owner: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, 
         for name, hint in hints.items():
             yield name, hint, MISSING, is_required(hint, name in owner.__required_keys__)
     elif dataclasses.is_dataclass(owner):
-        for name, field in owner.__dataclass_fields__.items():
-            hint = hints[name].type if isinstance(hints[name], InitVar) else hints[name]
-            if field.init and hint is not ClassVar and typing.get_origin(hint) is not ClassVar:
+        for field in dataclasses.fields(owner):
+            if field.init:
                 required = field.default is MISSING and field.default_factory is MISSING
-                yield name, hint, field.default, required
+                yield field.name, hints[field.name], field.default, required
     else:
         for name in owner._fields:
             default = owner._field_defaults.get(name, MISSING)
@@ -608,25 +569,6 @@ def is_required(hint: Any, by_class: bool) -> bool:
     return by_class
 
 
-def meanings_of(owner: Any, hint: Any, itself: Any) -> dict[str, dict[Any, Any]]:
-    """
-    What type variables stand for in the annotation of each field of *owner*.
-
-    *hint* is *owner* itself or *owner* with arguments; *itself* is what Self means. One
-    variable may stand for different things in a class and in its base.
-    """
-    arguments = dict(zip(getattr(owner, "__parameters__", ()), get_args(hint)))
-    arguments[Self] = itself
-    found: dict[str, dict[Any, Any]] = {}
-    for base in reversed(vars(owner).get("__orig_bases__", owner.__bases__)):
-        origin = typing.get_origin(base) or base
-        if isinstance(origin, type) and origin not in (object, typing.Generic):
-            found.update(meanings_of(origin, with_arguments(base, arguments), itself))
-    own = dict.fromkeys(inspect.get_annotations(owner), arguments)
-    # The annotations of all bases of a TypedDict have become its own.
-    return {**own, **found} if typing_extensions.is_typeddict(owner) else {**found, **own}
-
-
 def with_arguments(hint: Any, arguments: Mapping[Any, Any]) -> Any:
     """*hint* with the type variables in it replaced by what they stand for."""
     if isinstance(hint, TypeVar) or hint is Self:
@@ -635,16 +577,6 @@ def with_arguments(hint: Any, arguments: Mapping[Any, Any]) -> Any:
     if isinstance(hint, type) or not any(each in arguments for each in variables):
         return hint
     return hint[tuple(arguments.get(each, each) for each in variables)]
-
-
-def about_field(owner: Any, name: str) -> str:
-    """What is said about a field: in its metadata, in the docstring, or in that of a base."""
-    field = getattr(owner, "__dataclass_fields__", {}).get(name)
-    told = field.metadata.get("description") if field is not None else None
-    if isinstance(told, str):
-        return told
-    texts = (documentation_of(own_docstring(each)).parameters.get(name) for each in owner.__mro__)
-    return next(filter(None, texts), "")
 
 
 def own_docstring(owner: Any) -> str | None:
@@ -656,11 +588,10 @@ def own_docstring(owner: Any) -> str | None:
 
 def literal(hint: Any, value: Any) -> tuple[Any, Any]:
     """A value of Literal: what stands for it in JSON, and itself."""
-    if isinstance(value, enum.Enum):
-        return enum_values(type(value))[value.name], value
-    if isinstance(value, bytes):
+    said = enum_values(type(value))[value.name] if isinstance(value, enum.Enum) else value
+    if isinstance(said, bytes):
         raise NoSchema(shown_hint(hint), "Texts, numbers, bools and None can be literals.")
-    return value, value
+    return said, value
 
 
 def is_of_pydantic(kind: type) -> bool:
@@ -671,14 +602,6 @@ def is_of_pydantic(kind: type) -> bool:
     return home in ("annotated_types", "pydantic") or any(
         hasattr(kind, name) for name in ("__get_pydantic_core_schema__", "__pydantic_core_schema__")
     )
-
-
-def problems_of_pydantic(error: Exception) -> list[Problem]:
-    """What an exception of Pydantic says, place by place."""
-    if type(error).__name__ != "ValidationError":
-        return [((), f"{type(error).__name__}: {error}")]
-    errors = error.errors()  # type: ignore[attr-defined]
-    return [(each["loc"], each["msg"]) for each in errors[:MOST_PROBLEMS]]
 
 
 def enclosing_names(thing: Any) -> dict[str, Any]:

@@ -15,23 +15,10 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from ..support.files import is_picture
 from ..support.images import Image
-
-__all__ = ["NoJsonForm", "as_text", "enum_values", "identity", "plain_value"]
 
 # The CLI's line may be nested to some depth only; this leaves room for what is around a value.
 DEEPEST = 150
-
-# What a program could return instead.
-ADVICE: tuple[tuple[Any, str], ...] = (
-    (inspect.iscoroutine, "Make the function a plain one: 'def' instead of 'async def'."),
-    (inspect.isgenerator, "Return list(...) of it."),
-    (Image, "Return it alone, or in a list with texts, not deeper inside."),
-    ((bytes, bytearray, memoryview), "Return text, or claude_sync.Image(...) for an image."),
-    (is_picture, "Return claude_sync.Image.open(...) of it."),
-    (object, "Return texts, numbers, lists, dicts, dataclasses or images."),
-)
 
 
 class NoJsonForm(Exception):
@@ -109,17 +96,13 @@ def plain_scalar(value: Any, strict: bool) -> Any:
         return str(value)
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
-    advice = next(text for test, text in ADVICE if is_of(value, test))
+    advice = "Return texts, numbers, lists, dicts, dataclasses or images."
     if inspect.iscoroutine(value):
         value.close()  # Python warns of coroutines that nothing waited for
+        advice = "Make the function a plain one: 'def' instead of 'async def'."
+    elif isinstance(value, (bytes, bytearray, memoryview, Image)):
+        advice = "Return text, or claude_sync.Image(...), alone or in a list."
     raise NoJsonForm(f"{type(value).__name__} has no JSON form. {advice}")
-
-
-def is_of(value: Any, test: Any) -> bool:
-    """Whether *value* passes *test*: a class, several, or a function."""
-    if isinstance(test, (type, tuple)):
-        return isinstance(value, test)
-    return bool(test(value))
 
 
 def as_text(plain: Any) -> str:
@@ -136,15 +119,11 @@ def enum_values(enum_class: Any) -> dict[str, Any]:
     """What stands for each member in JSON: its value, or its name if one value has no such form."""
     members = list(enum_class)
     by_value = not issubclass(enum_class, enum.Flag) and all(
-        isinstance(each.value, (str, int, float, type(None))) and not is_infinite(each.value)
+        isinstance(each.value, (str, int, type(None)))
+        or (isinstance(each.value, float) and math.isfinite(each.value))
         for each in members
     )
     return {each.name: each.value if by_value else each.name for each in members}
-
-
-def is_infinite(value: Any) -> bool:
-    """Whether *value* is NaN or an infinity, which JSON does not have."""
-    return isinstance(value, float) and not math.isfinite(value)
 
 
 def identity(value: Any) -> Any:

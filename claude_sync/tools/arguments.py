@@ -21,7 +21,6 @@ from ..schema.json_schema import Mismatch, Schema
 from ..schema.types import (
     UNIONS,
     Convert,
-    Field,
     NoSchema,
     Shape,
     Types,
@@ -30,13 +29,12 @@ from ..schema.types import (
     object_schema,
     unexpected,
 )
+from ..support.checks import fault_of_function
 from .results import ToolContext
-
-__all__ = ["ArgumentsRefused", "Inputs", "documentation", "inputs_of", "is_unbound", "name_of"]
 
 REFUSED = "The tool was not called, because of its arguments:"
 # What the program fills in itself may not come from Claude.
-FILLED_IN = Field(Shape({}, unexpected), False, {})
+FILLED_IN = Shape({}, unexpected, required=False)
 
 
 class ArgumentsRefused(Exception):
@@ -94,7 +92,7 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
     made = Types(enclosing_names(plain), getattr(plain, "__globals__", None))
     about = documentation(function).parameters
     filled_in = list(function.keywords) if isinstance(function, functools.partial) else []
-    fields: dict[str, Field] = {}
+    fields: dict[str, Shape] = {}
     contexts: list[str] = []
     others: Shape | None = None
     # The object of a method comes later.
@@ -154,13 +152,9 @@ def name_of(function: Any) -> str:
 
 def documentation(function: Any) -> Documentation:
     """What the docstring says; of an object that can be called, that of its class counts too."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    found = documentation_of(getattr(plain_function(function), "__doc__", None))
-    if found.description or inspect.isroutine(function):
-        return found
-    own = documentation_of(getattr(function, "__doc__", None))
-    return Documentation(own.description, {**own.parameters, **found.parameters})
+    text = getattr(plain_function(function), "__doc__", None)
+    is_partial = isinstance(function, functools.partial)
+    return documentation_of(text or (None if is_partial else getattr(function, "__doc__", None)))
 
 
 def is_unbound(function: Any) -> bool:
@@ -174,35 +168,20 @@ def is_unbound(function: Any) -> bool:
 
 def check_kind(plain: Any, name: str) -> None:
     """Refuse functions that do not return when they are called."""
-    if inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain):
-        fault = (
-            "asynchronous. Write it with a plain 'def': each call has a thread and may wait; "
-            "call asyncio.run(...) inside if it has to be"
-        )
-    elif inspect.isgeneratorfunction(plain):
-        fault = (
-            "a generator, so calling it runs nothing. Return a list instead of 'yield', and "
-            "tell how far it is with ToolContext.progress()"
-        )
-    elif inspect.isclass(plain):
+    fault = fault_of_function(plain)
+    if inspect.isclass(plain):
         fault = "a class. Pass a function, or an object that can be called"
-    else:
-        return
-    raise UsageError(f"the tool {name!r} is {fault}.")
+    if fault:
+        raise UsageError(f"the tool {name!r} is {fault}.")
 
 
 def check_parameter(parameter: inspect.Parameter, name: str) -> None:
     """Refuse parameters that cannot be given by name."""
-    if parameter.kind is parameter.VAR_POSITIONAL:
-        advice = f"Take a list instead, for example {parameter.name}: List[str]"
-    elif parameter.kind is parameter.POSITIONAL_ONLY:
-        advice = "Remove the '/' from its parameters, or wrap it into another function"
-    else:
-        return
-    raise UsageError(
-        f"the tool {name!r} takes {parameter.name!r} by position only, but arguments are given "
-        f"by name. {advice}."
-    )
+    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
+        raise UsageError(
+            f"the tool {name!r} takes {parameter.name!r} by position only, but arguments are given "
+            "by name. Take a list instead of '*', and leave out the '/'."
+        )
 
 
 def is_context(hint: Any) -> bool:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from ..schema.values import as_text, plain_value
-from ..support.images import Image
-
-__all__ = ["Cancelled", "Image", "ToolContext", "ToolError", "error_result", "result_of"]
+from ..support.images import Image as Image
 
 # The service refuses an empty text.
 NOTHING_RETURNED = "Done."
@@ -27,16 +25,6 @@ BLOCK_TYPES = frozenset({"text", "image", "audio", "resource", "resource_link"})
 
 class ToolError(Exception):
     """Raised by a tool to tell Claude that it failed: the text goes to Claude as it is."""
-
-
-class Cancelled(Protocol):
-    """Shows that a call was withdrawn; a ``threading.Event`` does."""
-
-    def is_set(self) -> bool:
-        """Whether it was withdrawn."""
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is withdrawn, or for *timeout* seconds."""
 
 
 class ToolContext:
@@ -62,12 +50,12 @@ class ToolContext:
         self,
         tool_use_id: str | None = None,
         session_id: str | None = None,
-        cancelled: Cancelled | None = None,
+        cancelled: threading.Event | None = None,
         report: Callable[[float, float | None, str | None], object] | None = None,
     ) -> None:
         self.tool_use_id = tool_use_id
         self.session_id = session_id
-        self.cancelled: Cancelled = cancelled or threading.Event()
+        self.cancelled: threading.Event = cancelled or threading.Event()
         self._report = report
 
     def __repr__(self) -> str:

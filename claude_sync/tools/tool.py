@@ -21,8 +21,6 @@ from ..schema.values import NoJsonForm
 from .arguments import ArgumentsRefused, Inputs, documentation, inputs_of, is_unbound, name_of
 from .results import ToolContext, ToolError, error_result, result_of
 
-__all__ = ["Tool", "ToolSettings", "failed_result", "make_tool", "make_tools", "tool"]
-
 # "Tool" alone means a tool of any function.
 P = ParamSpec("P", default=...)
 R = TypeVar("R", default=Any)
@@ -35,6 +33,13 @@ HINTS = {
     "destructive": "destructiveHint",
     "idempotent": "idempotentHint",
     "open_world": "openWorldHint",
+}
+
+
+# The settings that are not True or False.
+KINDS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("name", "description", "title"), (str, "a text")),
+    "max_result_chars": (int, "a positive number"),
 }
 
 
@@ -263,13 +268,8 @@ def checked_name(name: Any) -> str:
 def check_settings(settings: Mapping[str, Any], name: str) -> None:
     """Refuse settings of a wrong type."""
     for setting, value in settings.items():
-        kind: type = bool
-        expected = "True or False"
-        if setting in ("name", "description", "title"):
-            kind, expected = str, "a text"
-        elif setting == "max_result_chars":
-            kind, expected = int, "a positive number"
-        fits = type(value) is kind and (type(value) is not int or value > 0)
+        kind, expected = KINDS.get(setting, (bool, "True or False"))
+        fits = type(value) is kind and (setting != "max_result_chars" or value > 0)
         if value is not None and not fits:
             raise UsageError(f"{setting} of the tool {name!r} is {expected}, not {value!r}.")
 

@@ -7,32 +7,26 @@ import datetime
 import decimal
 import json
 import pickle
-from dataclasses import InitVar
 from typing import (
     Callable,
-    ClassVar,
     Dict,
     Generic,
     List,
     Literal,
-    NewType,
     Optional,
-    Set,
     Tuple,
     TypeVar,
-    Union,
 )
 
 import jsonschema
 import pytest
 from tables import each
-from typing_extensions import Annotated, Self, TypedDict
+from typing_extensions import Self, TypedDict
 
 from claude_sync.errors import UsageError
 from claude_sync.schema import Form, Mismatch, form_of
 
 T = TypeVar("T")
-City = NewType("City", str)
 
 
 @dataclasses.dataclass
@@ -74,16 +68,6 @@ class Page(Generic[T]):
 
 
 @dataclasses.dataclass
-class LinePage(Page[Line]):
-    count: int = 0
-
-
-@dataclasses.dataclass
-class Columns(Page[List[T]], Generic[T]):
-    pass
-
-
-@dataclasses.dataclass
 class Beside(Generic[T]):
     both: Tuple[Line, T]
 
@@ -95,40 +79,12 @@ class Folder:
 
 
 @dataclasses.dataclass
-class SpecialFolder(Folder):
-    kind: str = "special"
-
-
-@dataclasses.dataclass
-class Scaled:
-    x: int
-    scale: InitVar[int] = 1
-    unit: ClassVar[str] = "m"
-    area: int = dataclasses.field(init=False, default=0)
-
-    def __post_init__(self, scale):
-        self.x *= scale
-        self.area = self.x**2
-
-
-@dataclasses.dataclass
 class Even:
     number: int
 
     def __post_init__(self):
         if self.number % 2:
             raise ValueError(f"{self.number} is odd")
-
-
-@dataclasses.dataclass
-class Told:
-    size: int = dataclasses.field(default=1, metadata={"description": "In metres."})
-    colour: Annotated[str, "As in the catalogue."] = "red"
-
-
-@dataclasses.dataclass
-class ToldAgain(Line):
-    more: int = 0
 
 
 @dataclasses.dataclass
@@ -152,10 +108,6 @@ class Plain:
 
 class Box(TypedDict, Generic[T]):
     content: T
-
-
-class SmallBox(Box[int]):
-    size: int
 
 
 def problems(wanted, output):
@@ -184,29 +136,16 @@ VALUES = [
     ),
     (List[Line], {"items": [LINE, LINE]}, [Line("a", 1.0), Line("a", 1.0)]),
     (Tuple[int, str], {"items": [1, "a"]}, (1, "a")),
-    (Set[int], {"items": [1, 2]}, {1, 2}),
     (Dict[str, Line], {"first": LINE}, {"first": Line("a", 1.0)}),
-    (Dict[Literal["a", "b"], int], {"a": 1}, {"a": 1}),
     (float, {"value": 3}, 3.0),
-    (City, {"value": "Oslo"}, "Oslo"),
     (Optional[Line], {"value": None}, None),
-    (Union[int, Line], {"value": LINE}, Line("a", 1.0)),
     (Literal["yes", 1, None], {"value": 1}, 1),
     (Node, {"value": 1, "children": [{"value": 2}]}, Node(1, [Node(2)])),
     (List[Node], {"items": [{"value": 2}]}, [Node(2)]),
     (Optional[Node], {"value": {"value": 2}}, Node(2)),
     (Page[int], {"entries": [1], "following": {"entries": []}}, Page([1], Page([]))),
-    (Page[Line], {"entries": [LINE]}, Page([Line("a", 1.0)])),
-    (LinePage, {"entries": [LINE], "count": 1}, LinePage([Line("a", 1.0)], None, 1)),
-    (Columns[int], {"entries": [[1], []]}, Columns([[1], []])),
-    (
-        SpecialFolder,
-        {"name": "a", "inner": [{"name": "b", "kind": "c"}]},
-        SpecialFolder("a", [SpecialFolder("b", kind="c")]),
-    ),
-    (Scaled, {"x": 2, "scale": 3}, Scaled(2, 3)),
+    (Folder, {"name": "a", "inner": [{"name": "b"}]}, Folder("a", [Folder("b")])),
     (Box[int], {"content": 1}, {"content": 1}),
-    (SmallBox, {"content": 1, "size": 2}, {"content": 1, "size": 2}),
     ({"properties": {"a": {"type": "integer"}}}, {"a": 1}, {"a": 1}),
     ({"type": "array", "items": {"type": "integer"}}, {"items": [1]}, [1]),
     ({"enum": ["a", "b"]}, {"value": "a"}, "a"),
@@ -290,14 +229,6 @@ def test_a_class_that_contains_itself_is_defined_once():
     assert listed["$defs"] == {"Node": node}
 
 
-def test_fields_are_described_where_they_are_defined():
-    """In metadata, in Annotated, or in the docstring of a base."""
-    told = form_of(Told).schema["properties"]
-    assert told["size"]["description"] == "In metres."
-    assert told["colour"]["description"] == "As in the catalogue."
-    assert form_of(ToldAgain).schema["properties"]["price"]["description"] == "Without tax."
-
-
 # What is wrong with an answer.
 
 
@@ -307,8 +238,8 @@ def test_fields_are_described_where_they_are_defined():
         (List[Line], {"items": [LINE, {"text": 1, "price": "x"}]},
          ["items[1].text", "items[1].price"]),
         (Line, {"text": "a", "prize": 1}, ["price", "prize"]),
-        (Columns[int], {"entries": [["x"]]}, ["entries[0][0]"]),
-        (SmallBox, {"content": "x", "size": 1}, ["content"]),
+        (Page[int], {"entries": ["x"]}, ["entries[0]"]),
+        (Box[int], {"content": "x"}, ["content"]),
         (Beside[int], {"both": [LINE, "x"]}, ["both[1]"]),
         (int, {"value": "x"}, ["value"]),
         (int, {}, ["value"]),
@@ -331,11 +262,6 @@ def test_the_whole_answer_may_be_wrong(wanted, output):
     """Then there is one text, without a place."""
     (text,) = problems(wanted, output)
     assert text.startswith(("expected ", "ValueError: "))
-
-
-def test_not_more_than_helps_is_told():
-    """A long list may be wrong in every place."""
-    assert len(problems(List[int], {"items": ["x"] * 1000})) == 20
 
 
 def test_what_is_nested_without_end_is_told():
@@ -387,7 +313,6 @@ def test_claude_is_not_told_too_much():
         (Invoice, "Invoice"),
         (List[Invoice], "List[Invoice]"),
         (Page[Line], "Page[Line]"),
-        (City, "City"),
         ({"type": "string"}, "what the JSON Schema says"),
     ],
 )

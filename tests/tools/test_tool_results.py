@@ -16,14 +16,11 @@ import uuid
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from image_samples import JPEG, KINDS, PNG
 from PIL import Image as Pillow
 from tables import each
 
 from claude_sync.errors import UsageError
-from claude_sync.protocol import codec
 from claude_sync.schema.values import NoJsonForm, plain_value
 from claude_sync.support.images import received_image
 from claude_sync.tools.results import Image, error_result, result_of
@@ -158,11 +155,6 @@ def test_an_object_is_also_structured(value, expected):
     assert json.loads(text(value)) == expected
 
 
-def test_a_long_text_is_not_cut():
-    """Limits are the CLI's affair."""
-    assert text("a" * 2_000_000) == "a" * 2_000_000
-
-
 # Images.
 
 
@@ -224,10 +216,10 @@ def test_such_a_result_has_a_json_form_as_well():
         (object(), "object has no JSON form"),
         ([1, {"a": object()}], "object has no JSON form"),
         (b"raw", "claude_sync.Image"),
-        (Pillow.new("L", (1, 1)), "claude_sync.Image.open"),
-        ((number for number in "ab"), "Return list"),
-        ({"image": Image(PNG)}, "not deeper inside"),
-        ([[Image(PNG)]], "not deeper inside"),
+        (Pillow.new("L", (1, 1)), "Return texts"),
+        ((number for number in "ab"), "Return texts"),
+        ({"image": Image(PNG)}, "alone or in a list"),
+        ([[Image(PNG)]], "alone or in a list"),
         ({(1, 2): 3}, "cannot be a key"),
         ({1: 1, "1": 2}, "the same in JSON: '1'"),
         (1j, "complex has no JSON form"),
@@ -279,37 +271,3 @@ def test_an_error_is_marked():
     """And its text is never empty."""
     assert error_result("no") == {"content": [{"type": "text", "text": "no"}], "isError": True}
     assert error_result("")["content"][0]["text"]
-
-
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=4)
-    | st.decimals()
-    | st.dates()
-    | st.uuids()
-    | st.sampled_from([*Colour, *Shade, *Number, Image(PNG)])
-    | st.builds(object),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.tuples(inner, inner)
-        | st.dictionaries(st.text(max_size=2) | st.integers() | st.none(), inner, max_size=3)
-        | st.builds(Point, st.integers(), inner)
-        | st.builds(Pair, st.integers(), inner)
-    ),
-    max_leaves=6,
-)
-
-
-@given(VALUES)
-def test_whatever_is_returned_can_be_sent(value):
-    """As a result, or as an error that says why not."""
-    try:
-        result = result_of(value)
-    except NoJsonForm as error:
-        result = error_result(str(error))
-    line = codec.encode(result)
-    assert json.loads(line) == result
-    assert all(block["type"] == "image" or block["text"] for block in result["content"])

@@ -103,6 +103,8 @@ class ClaudeError(Exception):
     # The names of the data.
     _data: Any = ()
 
+    # What happened ("{0.timeout}" is the error's own data), what to do, and the word for people.
+    _problem = ""
     _advice = ""
     _user_message = "Something went wrong."
 
@@ -129,7 +131,8 @@ class ClaudeError(Exception):
     @property
     def problem(self) -> str:
         """What happened, without advice."""
-        return sentence(str(self.args[0])) if self.args else ""
+        given = str(self.args[0]) if self.args else ""
+        return sentence(self._problem.format(self) or given)
 
     @property
     def advice(self) -> str:
@@ -477,16 +480,12 @@ class ControlTimeout(ClaudeError, TimeoutError):
     subtype: str
     timeout: float
 
+    _problem = "the CLI did not answer the request {0.subtype!r} within {0.timeout:g} s"
     _advice = (
         "Pass a longer timeout=, or update the CLI: before 2.1.40 it never answers requests that "
         "it does not know."
     )
     _user_message = "Claude did not respond in time."
-
-    @property
-    def problem(self) -> str:
-        """What was not answered, and for how long."""
-        return f"the CLI did not answer the request {self.subtype!r} within {self.timeout:g} s."
 
 
 class UnsupportedByCli(ClaudeError):
@@ -612,6 +611,10 @@ class CalledFromHandler(UsageError):
 
     """
 
+    _problem = (
+        "{0.method}() cannot be called in a handler: it waits for messages that this very thread "
+        "delivers"
+    )
     _advice = (
         "Call submit() instead, which returns at once, and act in on_result or in the turn's "
         "add_done_callback()."
@@ -620,14 +623,6 @@ class CalledFromHandler(UsageError):
     def __init__(self, method: str) -> None:
         super().__init__(method)
         self.method = method
-
-    @property
-    def problem(self) -> str:
-        """What was called, and why that cannot work."""
-        return (
-            f"{self.method}() cannot be called in a handler: it waits for messages that this very "
-            "thread delivers."
-        )
 
 
 class ClientClosed(UsageError):
@@ -650,17 +645,13 @@ class AlreadyAnswered(UsageError):
 
     """
 
+    _problem = "this request was already answered with {0.decision!r}"
     _advice = "Answer each request once; return claude_sync.LATER if a button answers it."
     _user_message = "This was already answered."
 
     def __init__(self, decision: object) -> None:
         super().__init__(decision)
         self.decision = decision
-
-    @property
-    def problem(self) -> str:
-        """What the first answer was."""
-        return f"this request was already answered with {self.decision!r}."
 
 
 # Texts.
@@ -675,7 +666,7 @@ def error_text(problem: str, advice: str) -> str:
 def sentence(text: str) -> str:
     """*text* with one full stop at its end."""
     text = text.strip()
-    return text if text.endswith((".", "!", "?", ":")) else text + "."
+    return text if text.endswith((".", "!", "?", ":")) or not text else text + "."
 
 
 def listed(title: str, sign: str, texts: Sequence[str]) -> str:

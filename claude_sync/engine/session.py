@@ -38,6 +38,7 @@ from ..errors import (
 )
 from ..log import Naming, logger
 from ..messages.usage import Usage
+from ..options import unknown_to
 from ..prompts import FIRST_VERBATIM, is_verbatim
 from ..protocol.costs import CostMeter
 from ..protocol.dialects import dialect_of
@@ -69,6 +70,7 @@ __all__ = ["Session", "interrupted_between_tries"]
 
 # The oldest version of the CLI that the library is for.
 OLDEST = (2, 1)
+UPDATE = "Update it (claude update, or npm install -g @anthropic-ai/claude-code)."
 
 NUMBERS = itertools.count(1)
 
@@ -218,14 +220,18 @@ class Session:
             raise ClientClosed()
 
     def warn_of_version(self, version: str) -> None:
-        """Warn of a CLI that is too old, once for each client."""
-        if () < version_of(version) < OLDEST and not self._warned_of_version:
-            self._warned_of_version = True
-            logger.warning(
-                "the CLI %s is older than 2.1 and is not supported. Update it "
-                "(claude update, or npm install -g @anthropic-ai/claude-code).",
-                version,
-            )
+        """Warn of a CLI that is too old, or older than an option, once for each client."""
+        parts = version_of(version)
+        if not parts or self._warned_of_version:
+            return
+        self._warned_of_version = True
+        unknown = unknown_to(self.options, parts)
+        if parts < OLDEST:
+            logger.warning("the CLI %s is older than 2.1 and is not supported. %s", version, UPDATE)
+        elif unknown:
+            names = "=, ".join(unknown)
+            text = "the CLI %s may ignore %s=, which newer versions know. %s"
+            logger.warning(text, version, names, UPDATE)
 
     def traffic(self) -> Traffic:
         """What went through the pipes so far."""

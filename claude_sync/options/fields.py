@@ -106,6 +106,10 @@ def agents_on_the_wire(agents: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+# The name of an option in the document of the bridge is mostly its own.
+SAME = "="
+
+
 @dataclass(eq=False, repr=False)  # what is not generated need not be loaded
 class Setting:
     """

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from . import SETTINGS, Options
 
-__all__ = ["keywords", "main"]
-
 TARGET = Path(__file__).parent / "keywords.py"
 # What map() names itself: a checker does not accept a keyword twice.
 NAMED_BY_MAP = ("budget_usd", "returns", "retries")

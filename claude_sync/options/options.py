@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 
 from . import fields as check
 from .fields import (
+    SAME,
     DialectName,
     Effort,
     OnCrash,
@@ -49,6 +50,7 @@ __all__ = [
     "options_from",
     "settings_of",
     "signature_with",
+    "unknown_to",
 ]
 
 # The newest of the tested CLIs, for options that the older one does not know.
@@ -177,16 +179,14 @@ class Options:
     """
 
     # What Claude is.
-    model: str | None = option("--model", scope="restart", bridge="model", typed="--model")
-    fallback_model: str | None = option(
-        "--fallback-model", scope="restart", bridge="fallback_model"
-    )
+    model: str | None = option("--model", scope="restart", bridge=SAME, typed="--model")
+    fallback_model: str | None = option("--fallback-model", scope="restart", bridge=SAME)
     system_prompt: str | Mapping[str, Any] | None = option(
         "--system-prompt",
         check.system_prompt,
         aliases=("--system-prompt-file",),
         way="long",
-        bridge="system_prompt",
+        bridge=SAME,
     )
     append_system_prompt: str | None = option(
         "--append-system-prompt",
@@ -202,15 +202,10 @@ class Options:
         words=check.thinking_words,
         since=NEWEST,
     )
-    max_thinking_tokens: int | None = option(
-        "--max-thinking-tokens", check.count(0), bridge="max_thinking_tokens"
-    )
+    max_thinking_tokens: int | None = option("--max-thinking-tokens", check.count(0), bridge=SAME)
     effort: Effort | None = option("--effort", since=NEWEST)
     betas: Sequence[str] = option(
-        "--betas",
-        check.list_of(check.word, "['context-1m-2025-08-07']"),
-        default=(),
-        bridge="betas",
+        "--betas", check.list_of(check.word, "['context-1m-2025-08-07']"), default=(), bridge=SAME
     )
     agents: Mapping[str, Any] | None = option(
         "--agents",
@@ -218,7 +213,7 @@ class Options:
         way="long",
         key="agents",
         wire=check.agents_on_the_wire,
-        bridge="agents",
+        bridge=SAME,
     )
     skills: str | Sequence[str] | None = option(check=check.skills, key="skills")
     plugins: Sequence[PathLike | Mapping[str, Any]] = option(
@@ -228,17 +223,15 @@ class Options:
         words=check.each_word,
         trust=True,
     )
-    setting_sources: Sequence[SettingSource] | None = option(
-        "--setting-sources", bridge="setting_sources"
-    )
+    setting_sources: Sequence[SettingSource] | None = option("--setting-sources", bridge=SAME)
     settings: PathLike | Mapping[str, Any] | None = option(
         "--settings", check.settings, secret=True, way="private", trust=True
     )
-    sandbox: Mapping[str, Any] | None = option(bridge="sandbox")
+    sandbox: Mapping[str, Any] | None = option(bridge=SAME)
 
     # What Claude may do.
     permission_mode: PermissionMode | None = option(
-        "--permission-mode", scope="restart", bridge="permission_mode"
+        "--permission-mode", scope="restart", bridge=SAME
     )
     plan_mode_instructions: str | None = option(key="planModeInstructions", since=NEWEST)
     allowed_tools: Sequence[str] = option(
@@ -247,14 +240,10 @@ class Options:
         default=(),
         aliases=("--allowed-tools",),
         scope="restart",
-        bridge="allowed_tools",
+        bridge=SAME,
     )
     disallowed_tools: Sequence[str] = option(
-        "--disallowedTools",
-        check.rules,
-        default=(),
-        aliases=("--disallowed-tools",),
-        bridge="disallowed_tools",
+        "--disallowedTools", check.rules, default=(), aliases=("--disallowed-tools",), bridge=SAME
     )
     builtin_tools: str | Sequence[str] | None = option("--tools", check.builtin_tools)
     tools: Sequence[Callable[..., Any]] = option(
@@ -264,12 +253,12 @@ class Options:
         kept="client",
     )
     mcp_servers: PathLike | Mapping[str, Any] | None = option(
-        "--mcp-config", check.mcp_servers, secret=True, way="private", bridge="mcp_servers"
+        "--mcp-config", check.mcp_servers, secret=True, way="private", bridge=SAME
     )
     strict_mcp_config: bool = option("--strict-mcp-config", default=False)
     permissions: Callable[..., Any] | None = option(check=check.policy, kept="program")
     permission_timeout: float | None = option(kept="program")
-    hooks: Mapping[str, Any] | None = option(key="hooks", kept="client", bridge="hooks")
+    hooks: Mapping[str, Any] | None = option(key="hooks", kept="client", bridge=SAME)
     add_dirs: Sequence[PathLike] = option(
         "--add-dir",
         check.list_of(check.path, "['../other']"),
@@ -279,9 +268,9 @@ class Options:
     )
 
     # How much it may take.
-    max_turns: int | None = option("--max-turns", check.count(1), bridge="max_turns")
+    max_turns: int | None = option("--max-turns", check.count(1), bridge=SAME)
     max_budget_usd: float | None = option(
-        "--max-budget-usd", check.amount, scope="restart", bridge="max_budget_usd"
+        "--max-budget-usd", check.amount, scope="restart", bridge=SAME
     )
     budget_usd: float | None = option(check=check.amount, kept="client")
     task_budget: int | Mapping[str, Any] | None = option(
@@ -302,16 +291,12 @@ class Options:
     title: str | None = option(key="title", scope="conversation", since=NEWEST)
 
     # What is reported.
-    include_partial_messages: bool = option(
-        "--include-partial-messages", default=True, bridge="include_partial_messages"
-    )
+    include_partial_messages: bool = option("--include-partial-messages", default=True, bridge=SAME)
     include_hook_events: bool = option("--include-hook-events", default=False, since=NEWEST)
     forward_subagent_text: bool = option(default=False, key="forwardSubagentText", since=NEWEST)
     prompt_suggestions: bool = option(default=False, key="promptSuggestions", since=NEWEST)
     enable_file_checkpointing: bool = option(
-        default=False,
-        variable="CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING",
-        bridge="enable_file_checkpointing",
+        default=False, variable="CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", bridge=SAME
     )
     returns: Any = option(
         "--json-schema", way="long", key="jsonSchema", scope="restart", bridge="output_format"
@@ -380,6 +365,7 @@ SETTINGS: Mapping[str, Setting] = {
         name=field.name,
         doc=DOCS.get(field.name, ""),
         check=setting.check or check.CHECKS[str(field.type)],
+        bridge=field.name if setting.bridge == SAME else setting.bridge,
     )
     for field in dataclasses.fields(Options)
 }
@@ -425,6 +411,16 @@ def names_of(options_class: type = Options) -> Sequence[str]:
 def settings_of(options: Options) -> dict[str, Any]:
     """All options by name. Not dataclasses.asdict(), which copies deeply."""
     return {name: getattr(options, name) for name in SETTINGS}
+
+
+def unknown_to(options: Options, version: tuple[int, ...]) -> list[str]:
+    """The options that are set, and that a CLI of that version may not know."""
+    return [
+        name
+        for name, value in settings_of(options).items()
+        if (setting := SETTINGS[name]).is_set(value)
+        and version < tuple(map(int, setting.since.split(".")))
+    ]
 
 
 def greeting_only(options: Options) -> list[str]:

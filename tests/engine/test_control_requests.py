@@ -55,11 +55,19 @@ def test_a_cli_gets_what_it_answers(pool, method, arguments, version, is_sent):
 
 
 @pytest.mark.parametrize(
-    ("version", "warnings"), [("2.0.76", 1), ("2.1.0", 0), ("2.1.29", 0), ("unknown", 0)]
+    ("version", "options", "warnings"),
+    [
+        ("2.0.76", {}, 1),
+        ("2.1.0", {}, 0),
+        ("2.1.29", {}, 0),
+        ("unknown", {"title": "T"}, 0),
+        ("2.1.29", {"title": "T"}, 1),
+        ("2.1.325", {"title": "T"}, 0),
+    ],
 )
 @pytest.mark.parametrize("style", ["new", "old"])
-def test_a_cli_that_is_too_old_gets_one_warning(caplog, style, version, warnings):
-    """When it names its version, with the command that updates it; not for each turn and life."""
+def test_a_cli_that_is_too_old_gets_one_warning(caplog, style, version, options, warnings):
+    """Also for an option; when it names its version, not for each turn and life."""
 
     def life(cli):
         cli.accept()
@@ -75,7 +83,10 @@ def test_a_cli_that_is_too_old_gets_one_warning(caplog, style, version, warnings
         return clis[-1]
 
     clis = []
-    with caplog.at_level(logging.WARNING, "claude_sync"), Client(transport=start) as client:
+    with (
+        caplog.at_level(logging.WARNING, "claude_sync"),
+        Client(transport=start, **options) as client,
+    ):
         client.ask("one", timeout=PATIENCE)
         client.ask("two", timeout=PATIENCE)
         clis[0].hang_up(1)
@@ -83,6 +94,7 @@ def test_a_cli_that_is_too_old_gets_one_warning(caplog, style, version, warnings
         client.ask("three", timeout=PATIENCE)
     assert len(clis) == 2
     assert caplog.text.count("claude update") == warnings
+    assert ("title=" in caplog.text) is bool(options and warnings)
 
 
 def test_the_version_of_a_program():

@@ -92,8 +92,8 @@ class Run:
             )[0]
             try:
                 self.do(what, prompt, number, dice)
-            except (UsageError, ClientClosed):
-                continue  # nothing runs that could be steered
+            except (UsageError, ClientClosed, TurnInterrupted):
+                continue  # nothing runs that could be steered, or somebody interrupted it
             except Exception as error:
                 self.problems.append(f"{what}: {type(error).__name__}: {error}")
 

@@ -90,8 +90,8 @@ def test_a_prompt_is_interpreted_unless_it_is_verbatim(client_of, model, mention
         assert len(model.conversation) == asked
 
 
-def test_verbatim_prompts_reach_the_model(client_of, cli, model, mention):
-    """Texts, blocks, and with data or an attachment before them."""
+def test_verbatim_prompts_reach_the_model(client_of, model, mention):
+    """Texts, blocks, with data or an attachment before them, and context."""
     with client_of(verbatim=True) as client:
         for tag, words in prompts_of(mention):
             assert client.ask(words, timeout=PATIENCE).startswith("echo: ")
@@ -103,10 +103,9 @@ def test_verbatim_prompts_reach_the_model(client_of, cli, model, mention):
             client.ask(words, data=mention(), attach=[b"a text"], timeout=PATIENCE)
             assert words in reached(model, tag)
         tag, words = next(prompts_of(mention))
-        if cli.is_new:
-            client.add_context(words)
-            client.ask("and now?", timeout=PATIENCE)
-            assert words in reached(model, tag)
+        client.add_context(words)
+        client.ask("and now?", timeout=PATIENCE)
+        assert words in reached(model, tag)
 
 
 @pytest.mark.parametrize("kind", ["map", "rows", "pool"])

@@ -1,19 +1,23 @@
 """
-The synchronous, thread-based client of the Claude Code CLI.
+A Python client of the Claude Code CLI for programs without ``async``.
 
 ::
 
     import claude_sync
 
-    print(claude_sync.ask("What is 2+2?"))
+    print(claude_sync.ask("What is 2+2?"))           # one question
+
+    with claude_sync.Client() as client:             # a conversation
+        client.on_text(lambda text: print(text, end="", flush=True))
+        answer = client.ask("What does setup.py do?", timeout=120)
 
 How it works::
 
     your thread    threads of the client                             the CLI
 
-    ask() ---------------------- the question -------------------->  stdin
-      :            reader <------- a message a line ---------------  stdout
-      :              |   `--> a reply to a request: its caller goes on
+    ask() ---------------------- prompt -------------------------->  stdin
+      :            reader <------- one message per line -----------  stdout
+      :              |   `--> a reply to a request wakes its caller
       :            queue
       :              |
       :            dispatcher --> on_text, on_tool_use, on_result ...
@@ -21,12 +25,26 @@ How it works::
       v              v                `---- their answers -------->  stdin
     Answer <---- the turn is over
 
-Everything public is here; importing it loads nothing that is not needed to ask.
+Where to find what; ``help(claude_sync.Client)`` and so on shows each:
+
+* Ask: ``ask``, ``Client``, ``Turn``, ``Answer``, ``Options``, ``Image``
+* Ask many things: ``map``, ``Batch``, ``Item``, ``Pool``
+* Decide: ``PermissionRequest``, ``Questions``, ``LATER``, ``policies``, ``hooks``
+* Lend functions to Claude: ``tool``, ``Tool``, ``ToolContext``, ``ToolError``
+* Look back: ``sessions``, ``export``, ``Timeline``, ``Usage``
+* Windows and notebooks: ``gui.tk``, ``gui.qt``, ``notebook``
+* Elsewhere: ``bridge``, ``Transport``
+* What goes wrong: ``errors``, one tree below ``ClaudeError``
+* What the CLI says: ``Text``, ``ToolUse``, ``Result``, ``Message`` and its subclasses
+* For tests: ``claude_sync.testing``
+
+``docs/`` in the repository has a tutorial, guides and the whole reference.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any, List
 
 from ._version import __version__
@@ -134,8 +152,12 @@ if not TYPE_CHECKING:  # a checker would believe that there is every name
         if name in _MODULES:
             return importlib.import_module(f"{__name__}.{name}")
         if name == "__all__":
-            value = [*_LISTED, *importlib.import_module(f"{__name__}.messages").__all__]
-        elif name in _HOMES:
+            # help(claude_sync) would go on to everything in every class: 14,000 lines. Without
+            # this list pydoc shows the docstring, and it is a page.
+            if sys._getframe(1).f_globals.get("__name__") == "pydoc":
+                raise AttributeError(name)
+            return [*_LISTED, *importlib.import_module(f"{__name__}.messages").__all__]
+        if name in _HOMES:
             value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
         elif name[:1].isupper():
             value = getattr(importlib.import_module(f"{__name__}.messages"), name, None)
@@ -147,4 +169,4 @@ if not TYPE_CHECKING:  # a checker would believe that there is every name
         return value
 
     def __dir__() -> List[str]:
-        return sorted({*globals(), *__getattr__("__all__"), *_HOMES})
+        return sorted({*__getattr__("__all__"), "__doc__", "errors", "map"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pydoc
 import re
 import subprocess
 import sys
@@ -27,6 +28,19 @@ def test_every_public_name_exists_and_is_listed():
     for name in claude_sync.__all__:
         assert getattr(claude_sync, name) is not None
         assert name in dir(claude_sync)
+
+
+def test_dir_shows_public_names_only():
+    """Completion offers what programs use, and no module that happens to be loaded."""
+    shown = set(dir(claude_sync))
+    assert shown == {*claude_sync.__all__, "__doc__", "errors", "map"}
+
+
+def test_help_is_a_page():
+    """``help(claude_sync)`` says where to find what, and lists no methods."""
+    lines = pydoc.plain(pydoc.render_doc(claude_sync)).splitlines()
+    assert len(lines) < 120
+    assert "    * Ask: ``ask``, ``Client``, ``Turn``, ``Answer``, ``Options``, ``Image``" in lines
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -226,7 +226,7 @@ def test_the_program_runs_from_start_to_end(tmp_path):
     assert "offline, so not run" in printed
 
 
-README = """
+RUN_PAGE = """
 import sys
 import PySide6.QtWidgets
 from PySide6.QtCore import QTimer
@@ -240,18 +240,17 @@ class Application(PySide6.QtWidgets.QApplication):
         return super().exec()
 
 PySide6.QtWidgets.QApplication = Application
-exec(compile(sys.stdin.read(), "README.rst", "exec"))
+exec(compile(sys.stdin.read(), "qt.rst", "exec"))
 """
 
 
-def test_the_code_of_the_readme_runs(tmp_path):
-    """As it is printed, with the stand-in."""
-    text = (ROOT / "README.rst").read_text(encoding="utf-8")
-    section = text.partition("\nQt\n--\n")[2].partition(".. image::")[0]
-    block = section.partition(".. code-block:: py\n\n")[2]
+def test_the_code_of_the_page_runs(tmp_path):
+    """The first program of the page on Qt, as it is printed, with the stand-in."""
+    text = (ROOT / "docs/howto/qt.rst").read_text(encoding="utf-8")
+    block = text.partition(".. code-block:: py\n\n")[2].partition(".. image::")[0]
     code, errors, _ = run_program(
         tmp_path,
-        *("-c", README, "echo: What does setup.py do?"),
+        *("-c", RUN_PAGE, "echo: What does setup.py do?"),
         given=textwrap.dedent(block),
         CLAUDE_CODE_PATH=executable(tmp_path),
     )

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.everything
 # For work in a checkout: nothing that a distribution needs.
 CHECKOUT_ONLY = re.compile(r"\.ci/[\w.]+|\.gitignore|\.ruff\.toml")
 # What setuptools adds to a source distribution.
-ADDED_TO_SDIST = re.compile(r"PKG-INFO|setup\.cfg|claude_sync\.egg-info/[\w.-]+")
-DIST_INFO = f"claude_sync-{claude_sync.__version__}.dist-info"
+ADDED_TO_SDIST = re.compile(r"PKG-INFO|setup\.cfg|claude_sync_client\.egg-info/[\w.-]+")
+DIST_INFO = f"claude_sync_client-{claude_sync.__version__}.dist-info"
 PYTHONS = [f"3.{minor}" for minor in range(10, 16)]
 IN_DIST_INFO = {
     *("METADATA", "RECORD", "WHEEL", "entry_points.txt", "top_level.txt"),
@@ -61,7 +61,7 @@ def test_the_library_has_few_data_files(sources):
 def test_the_source_distribution_has_what_its_tests_need(sdist, sources):
     """Every file of the project, as it is here, but for those of a checkout; not one more."""
     added = {name for name in sdist if ADDED_TO_SDIST.fullmatch(name)} - set(sources)
-    assert {"PKG-INFO", "claude_sync.egg-info/PKG-INFO"} <= added
+    assert {"PKG-INFO", "claude_sync_client.egg-info/PKG-INFO"} <= added
     wanted = {name for name in sources if not CHECKOUT_ONLY.fullmatch(name)}
     assert set(sdist) - added == wanted
     changed = {name for name in set(sdist) - added if sdist[name] != sources[name]}

@@ -38,10 +38,9 @@ from .tables import Table, kind_of_output, writer_for
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
 
 DESCRIPTION = """\
-Ask every prompt of a file, several at once, each in a conversation of its own. Run again,
-the same command goes on where it was stopped: what was answered is not asked again. Claude
-may use the tools that the settings of its CLI and --allow name; nobody is asked about others,
-they are denied.
+Ask every prompt of a file, several at once, each in a conversation of its own. If the command
+is stopped, run it again: it continues and asks nothing twice. Claude may use the tools that its
+settings and --allow name. All others are denied, and you are not asked about them.
 """
 
 EPILOG = """\
@@ -53,19 +52,19 @@ examples:
   claude-sync batch many.jsonl -o out.parquet --id id --shard "$SLURM_ARRAY_TASK_ID/16"
   claude-sync batch many.jsonl -o out.parquet --id id --merge
 
-INPUT is a .csv or .tsv file with a head, or JSON lines: objects with "prompt" and, if wanted,
-"id" and "attach", or plain strings. OUTPUT has one row for each, in the same order: index,
-id, prompt, answer, data, error, cost_usd, attempts, seconds. It is CSV or Parquet if its
-name ends so, with a column for each field of --returns; otherwise JSON lines.
+INPUT is a .csv or .tsv file with a header, or JSON lines: strings, or objects with "prompt" and
+optionally "id" and "attach". OUTPUT has one row for each, in the same order: index, id, prompt,
+answer, data, error, cost_usd, attempts, seconds. Its name decides the format: .csv and .parquet
+have a column for each field of --returns; everything else is JSON lines.
 
---shard K/N asks every N-th prompt from number K on, K from 0, as one job of an array. Its
-output is OUTPUT.K-of-N. When all are done, --merge puts them together, and asks what failed.
+--shard K/N asks every N-th prompt, beginning with number K (from 0), as one job of an array. Its
+output is OUTPUT.K-of-N. When all are done, --merge combines them and asks again what failed.
 
-Ctrl-C once finishes what is being answered; twice stops now. Both can be continued.
+Ctrl-C once finishes what is being answered; twice stops now. You can continue after both.
 
 exit codes:
   0    every prompt was answered
-  1    some were not; stderr and the output tell why, and the same command tries them again
+  1    some were not; stderr and the output say why, and the same command tries them again
   2    the command line, or the input, was wrong
   130  interrupted by Ctrl-C
 """
@@ -91,30 +90,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--interpret",
         action="store_true",
-        help="have the CLI read @path and run /commands in the prompts, which are sent as they are",
+        help="let the CLI read @path and run /commands in prompts, which are plain text otherwise",
     )
     parser.add_argument(
-        "--workers", metavar="N", type=positive, default=4, help="how many at once (default: 4)"
+        "--workers",
+        metavar="N",
+        type=positive,
+        default=4,
+        help="prompts at the same time (default: 4)",
     )
     parser.add_argument(
-        "--returns", metavar="FILE", help="a JSON Schema: the form of every answer's data"
+        "--returns", metavar="FILE", help="a JSON Schema that every answer must match"
     )
     parser.add_argument(
-        "--budget", metavar="USD", type=amount, help="ask nothing more once so much is spent"
+        "--budget", metavar="USD", type=amount, help="send nothing more once this much is spent"
     )
     parser.add_argument(
-        "--retries", metavar="N", type=number, default=2, help="after overloads (default: 2)"
+        "--retries",
+        metavar="N",
+        type=number,
+        default=2,
+        help="further attempts after an overload (default: 2)",
     )
     parser.add_argument(
         "--timeout", metavar="SECONDS", type=amount, help="for each prompt (default: none)"
     )
     for what in ("requests", "tokens"):
         parser.add_argument(
-            f"--{what}-per-minute", metavar="N", type=amount, help=f"no more {what} than that"
+            f"--{what}-per-minute",
+            metavar="N",
+            type=amount,
+            help=f"the most {what} to send in a minute",
         )
-    parser.add_argument("--id", metavar="COLUMN", help="what tells rows apart, if they move")
+    parser.add_argument(
+        "--id", metavar="COLUMN", help="the column that identifies a row, if rows move"
+    )
     parser.add_argument("--shard", metavar="K/N", type=shard, help="one of N parts, from 0")
-    parser.add_argument("--merge", action="store_true", help="put all parts together first")
+    parser.add_argument("--merge", action="store_true", help="combine all parts first")
     parser.add_argument(
         "--on-change",
         choices=ON_CHANGE,
@@ -125,7 +137,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cwd", metavar="FOLDER", help="the folder Claude works in")
     add_permission_arguments(parser)
     parser.add_argument(
-        "--restart", action="store_true", help="forget what was answered before, and ask it all"
+        "--restart", action="store_true", help="forget earlier answers and ask everything again"
     )
 
 

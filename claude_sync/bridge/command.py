@@ -24,8 +24,8 @@ from .options import NOT_HERE
 __all__ = ["add_arguments", "main", "run", "schema"]
 
 DESCRIPTION = """\
-Serve many Claude sessions to a front end in any language: one JSON message a line on
-stdin and stdout. It ends, and its CLIs with it, when stdin does.
+Serve many Claude sessions to a front end in any language: one JSON message per line on stdin and
+stdout. When stdin ends, the bridge and its CLIs end.
 """
 
 EPILOG = """\
@@ -44,7 +44,7 @@ exit codes:
 
 
 LEVELS = ("debug", "info", "warning", "error")
-LOG_HELP = "what to tell on stderr: debug (everything said), info, warning (default), error"
+LOG_HELP = "what to log to stderr: debug (every message), info, warning (default), error"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,14 +54,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         action="append",
         default=[],
-        help="sessions may work in this folder, and in no other; can be repeated",
+        help="sessions may only work in this folder; may be repeated",
     )
     parser.add_argument(
         "--max-sessions",
         metavar="N",
         type=positive,
         default=DEFAULT_MAX_SESSIONS,
-        help=f"how many there may be at once (default: {DEFAULT_MAX_SESSIONS})",
+        help=f"sessions at the same time (default: {DEFAULT_MAX_SESSIONS})",
     )
     parser.add_argument(
         "--trust-client",
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=seconds,
         default=DEFAULT_CALLBACK_TIMEOUT,
-        help="how long an answer to a permission or a hook may take "
+        help="seconds until a permission or hook must be answered "
         f"(default: {DEFAULT_CALLBACK_TIMEOUT:g}); raw sessions wait as long as the front end does",
     )
     parser.add_argument("--log", metavar="LEVEL", default="warning", choices=LEVELS, help=LOG_HELP)

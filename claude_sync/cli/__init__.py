@@ -62,7 +62,7 @@ examples:
   claude-sync ask --offline "Hello"
   claude-sync doctor
 
-claude-sync COMMAND --help tells more about each, with examples and exit codes.
+claude-sync COMMAND --help explains each, with examples and exit codes.
 """
 
 # The commands, with the module that has their arguments and what they do.
@@ -71,12 +71,12 @@ COMMANDS: Dict[str, Tuple[str, str]] = {
     "chat": (".chat", "talk with Claude at the terminal"),
     "batch": ("..batch.command", "ask every prompt of a file"),
     "sessions": (".sessions", "list, show, rename and delete conversations"),
-    "export": (".export", "a conversation as Markdown, HTML or JSON"),
-    "record": (".record", "ask or chat, and write down what is said on the wire"),
+    "export": (".export", "write a conversation as Markdown, HTML or JSON"),
+    "record": (".record", "ask or chat, and record what is sent and received"),
     "replay": (".replay", "show a recording again"),
-    "bridge": ("..bridge.command", "serve sessions to a front end"),
+    "bridge": ("..bridge.command", "serve sessions to a program in any language"),
     "doctor": (".doctor", "check the installation"),
-    "completion": (".completion", "print what a shell needs to complete commands and options"),
+    "completion": (".completion", "print a script for your shell's TAB completion"),
 }
 # Stands before a word that would look like an option; no argument of a process can hold it.
 WORD = "\0"
@@ -256,13 +256,13 @@ def add_cli_arguments(parser: argparse.ArgumentParser, command: str) -> None:
     """Which CLI is used."""
     if command in WITHOUT_CLI:
         parser.add_argument(
-            "--offline", action="store_true", help="changes nothing: no CLI is started anyway"
+            "--offline", action="store_true", help="has no effect: this command starts no CLI"
         )
         return
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--cli", metavar="PATH", help="the claude executable to use")
     which.add_argument(
-        "--offline", action="store_true", help="use the built-in stand-in, which echoes"
+        "--offline", action="store_true", help="use the built-in stand-in, which echoes the prompt"
     )
 
 

@@ -32,9 +32,9 @@ from .common import (
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "ask_once", "run"]
 
 DESCRIPTION = """\
-Ask one question. The answer goes to stdout as it arrives: painted on a terminal, as plain
-text into a pipe. Everything else goes to stderr. Claude may use the tools that the settings
-of its CLI and --allow name; on a terminal you are asked about others, elsewhere they are denied.
+Ask one question. The answer goes to stdout as it arrives: formatted on a terminal, as plain
+text in a pipe. Everything else goes to stderr. Claude may use the tools that its settings and
+--allow name. You are asked about others if this is a terminal; otherwise they are denied.
 """
 
 # A pipe that nobody writes to must not stop a script: so long is waited for a first byte.
@@ -51,9 +51,9 @@ examples:
   claude-sync ask --offline "Hello"
   claude-sync ask --model haiku -- "$question"
 
-What comes on standard input, from a pipe or a file, is put before the prompt, or in place of
-a -; nothing in it is taken for a file to read or a command. Of a pipe that stays silent for
-{SILENCE:g} seconds nothing is taken. What follows -- is words, whatever it begins with.
+Standard input, from a pipe or a file, is put before the prompt, or in place of a -. It is data:
+nothing in it is taken for a file to read or a command. If a pipe sends nothing for {SILENCE:g}
+seconds, it is ignored. Everything after -- is prompt text, even if it looks like an option.
 
 {EXIT_CODES}"""
 
@@ -61,7 +61,7 @@ a -; nothing in it is taken for a file to read or a command. Of a pipe that stay
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What can be said on the command line, --cli and --offline excepted."""
     parser.add_argument(
-        "prompt", metavar="PROMPT", nargs="+", help="the question; - stands for standard input"
+        "prompt", metavar="PROMPT", nargs="+", help="the prompt; - stands for standard input"
     )
     add_question_arguments(parser)
 
@@ -74,22 +74,20 @@ def add_question_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="an image, a PDF or a text; may be repeated",
+        help="an image, a PDF or a text file; may be repeated",
     )
     parser.add_argument(
-        "--returns", metavar="FILE", help="a JSON Schema: print an object of that form instead"
+        "--returns", metavar="FILE", help="a JSON Schema: print an object that matches it instead"
     )
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=seconds, help="give up after so long (default: never)"
+        "--timeout", metavar="SECONDS", type=seconds, help="stop after this time (default: never)"
     )
     parser.add_argument(
         "--json",
         action="store_true",
         help="print one JSON object instead: text, session_id, cost_usd, usage, is_error",
     )
-    parser.add_argument(
-        "--cost", action="store_true", help="say at the end, on stderr, what it cost"
-    )
+    parser.add_argument("--cost", action="store_true", help="print the cost at the end, to stderr")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -29,20 +29,19 @@ from .typed import Typing
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run", "talk"]
 
 DESCRIPTION = """\
-Talk with Claude at the terminal. Text comes as it is written, tools are told, and what needs
-permission is asked for, with a preview of what would happen.
+Talk with Claude at the terminal. Text appears as it is written, tool calls are shown, and you
+are asked for permission with a preview of what would happen.
 """
 
 EPILOG = """\
-what can be typed:
-  any words       a question; a line that ends with a backslash goes on in the next one
-                  (so does Alt+Enter, with prompt_toolkit), and what is pasted is one
-                  question, however many lines it has
+what you can type:
+  any text        a prompt. End a line with a backslash to continue on the next one, or press
+                  Alt+Enter (needs prompt_toolkit). Pasted lines are one prompt
   /NAME ...       a command of the CLI, such as /compact; TAB completes it
-  /cost           what this chat has cost
-  !COMMAND        a command of the shell; Claude does not get to see it
-  /help, /exit    this list; leave
-  Ctrl-C          stop the turn that runs
+  /cost           show what this chat has cost
+  !COMMAND        run a shell command; Claude does not see it
+  /help, /exit    show this list; leave
+  Ctrl-C          stop the running turn
   Ctrl-D          leave
 
 examples:
@@ -51,14 +50,14 @@ examples:
   claude-sync chat --allow "Bash(git diff *)" --deny "Read(.env)"
   claude-sync chat --offline
 
-The prompt shows what the conversation has cost. What was typed is kept in
+The prompt shows what the conversation has cost. What you type is kept in
 ~/.local/state/claude-sync/history.
 
 exit codes:
   0    left by Ctrl-D or /exit
-  2    the command line was wrong, or this is no terminal
+  2    the command line was wrong, or this is not a terminal
   3    the CLI was not found, or did not start
-  130  interrupted by Ctrl-C, while a turn was being stopped
+  130  interrupted by Ctrl-C while a turn was being stopped
 """
 
 HELP = EPILOG.partition("\n\n")[0]

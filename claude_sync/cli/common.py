@@ -80,11 +80,11 @@ OFFLINE = "offline: no model is involved, the built-in stand-in echoes what it i
 EXIT_CODES = """\
 exit codes:
   0    answered
-  1    the turn failed; stderr tells why and what to do
+  1    the turn failed; stderr says why and what to do
   2    the command line was wrong
   3    the CLI was not found, did not start, or is not logged in
   4    no answer within --timeout
-  130  interrupted by Ctrl-C; 143 and 129 by a signal, or the end of the terminal
+  130  interrupted by Ctrl-C; 143 and 129: by a signal, or the terminal was closed
 """
 
 # What to type, in place of the advice that errors have for programmers.
@@ -255,10 +255,14 @@ def add_permission_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         action="append",
         default=[],
-        help='what Claude may do unasked: Read, "Bash(ls *)", "Edit(src/**)"; may be repeated',
+        help='what needs no permission: Read, "Bash(ls *)", "Edit(src/**)"; may be repeated',
     )
     parser.add_argument(
-        "--deny", metavar="RULE", action="append", default=[], help="what it may not; comes first"
+        "--deny",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="what Claude may not do; overrides --allow; may be repeated",
     )
     parser.add_argument("--yes", action="store_true", help="allow everything that is not denied")
 

@@ -13,7 +13,9 @@ from .common import OK
 
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
 
-DESCRIPTION = "Print a script that teaches a shell the commands of claude-sync and their options."
+DESCRIPTION = (
+    "Print a script that lets your shell complete the commands and options of claude-sync."
+)
 
 EPILOG = """\
 examples:

@@ -36,9 +36,9 @@ from .common import FAILED, OK, advice_of, as_typed, cli_of, harmless
 __all__ = ["DESCRIPTION", "EPILOG", "Report", "add_arguments", "examine", "run"]
 
 DESCRIPTION = """\
-Look at everything claude_sync needs, tell what is wrong and what helps. The output can
-be pasted into a bug report: it holds no keys and no addresses. The CLI is started but
-asked nothing, so this costs nothing.
+Check everything that claude_sync needs, and say what is wrong and how to fix it. You can paste
+the output into a bug report: it contains no keys and no addresses. The CLI is started but asked
+nothing, so this costs nothing.
 """
 
 EPILOG = """\

@@ -15,9 +15,8 @@ from .common import OK, complain
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
 
 DESCRIPTION = """\
-Write a conversation as Markdown, as one HTML file that needs nothing but itself, or as JSON.
-Recordings have no secrets in them. Saved sessions are exported as they are: look at what you
-give away.
+Write a conversation as Markdown, as a single HTML file, or as JSON. Saved sessions are exported
+as they are, secrets included: look at what you give away. Recordings have their secrets removed.
 """
 
 EPILOG = """\
@@ -41,13 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What can be said on the command line, --offline excepted."""
     parser.add_argument("session", metavar="SESSION", help="an id, its beginning, last, or a file")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help=".md, .html or .json; - or nothing is stdout"
+        "-o", "--output", metavar="FILE", help=".md, .html or .json (default, and -: stdout)"
     )
     parser.add_argument(
-        "--format", choices=("md", "html", "json"), help="where no ending tells it (stdout: md)"
+        "--format",
+        choices=("md", "html", "json"),
+        help="if the file name does not say it (stdout: md)",
     )
-    parser.add_argument("--title", help="instead of what the conversation is called")
-    parser.add_argument("--cwd", metavar="FOLDER", help="where the session was held")
+    parser.add_argument("--title", help="use this title")
+    parser.add_argument("--cwd", metavar="FOLDER", help="the folder of the conversation")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -13,9 +13,9 @@ from .common import EXIT_CODES, complain
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
 
 DESCRIPTION = """\
-Ask a question, or chat where none is given, and write both directions of the wire to a file:
-for bug reports, for tests, for claude-sync replay and claude-sync export. Keys, tokens,
-addresses, account data and home folders are not in it. What was said is.
+Ask a question, or chat, and record everything that is sent and received: for bug reports, for
+tests, for claude-sync replay and claude-sync export. Keys, tokens, addresses, account data and
+home folders are removed. Your prompts and Claude's answers are not.
 """
 
 EPILOG = f"""\
@@ -25,7 +25,7 @@ examples:
   claude-sync replay session.jsonl
   claude-sync export session.jsonl -o session.html
 
-A file that exists is gone on with.
+An existing recording is appended to.
 
 {EXIT_CODES}"""
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("file", metavar="FILE", help="the recording")
     parser.add_argument(
-        "prompt", metavar="PROMPT", nargs="*", help="the question; none: chat at the terminal"
+        "prompt", metavar="PROMPT", nargs="*", help="the prompt; without one, chat at the terminal"
     )
     add_question_arguments(parser)
 

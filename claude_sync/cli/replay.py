@@ -21,8 +21,8 @@ from .screens import Screen
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
 
 DESCRIPTION = """\
-Show a recording again: the questions, the text as it arrived, the tools. Nothing is asked, no
-tool is used, and nothing costs anything. On a terminal it takes the time that it took then.
+Show a recording again: the prompts, the text as it arrived, the tool calls. Nothing is sent, no
+tool runs, and it costs nothing. On a terminal it takes as long as the original.
 """
 
 EPILOG = """\
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--speed",
         metavar="N",
         type=speed,
-        help="1: as fast as it was; 10: ten times that; 0: at once (default: 1; pipe: 0)",
+        help="1: original speed; 10: ten times as fast; 0: no pauses (default: 1; in a pipe: 0)",
     )
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "is_beginning", "run", "session_named"]
 
 DESCRIPTION = """\
-The conversations that the CLI has saved: list, show, rename, delete and restore them. No CLI
-is started for it.
+List, show, rename, delete and restore the conversations that the CLI has saved. This starts no
+CLI.
 """
 
 EPILOG = """\
@@ -62,9 +62,9 @@ NO = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What can be said on the command line, --offline excepted."""
     actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
-    listing = actions.add_parser("list", help="the newest first", allow_abbrev=False)
-    listing.add_argument("--all", action="store_true", help="of every folder, not of this one")
-    listing.add_argument("--json", action="store_true", help="one JSON object a line")
+    listing = actions.add_parser("list", help="newest first", allow_abbrev=False)
+    listing.add_argument("--all", action="store_true", help="of all folders, not only this one")
+    listing.add_argument("--json", action="store_true", help="one JSON object per line")
     add_folder(listing)
     showing = actions.add_parser("show", help="what was said", allow_abbrev=False)
     showing.add_argument("session", metavar="ID")
@@ -75,11 +75,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(renaming)
     deleting = actions.add_parser("delete", help="move it to the trash", allow_abbrev=False)
     deleting.add_argument("sessions", metavar="ID", nargs="+")
-    deleting.add_argument("--for-good", action="store_true", help="no trash: it is gone")
+    deleting.add_argument(
+        "--for-good", action="store_true", help="delete instead of moving to the trash"
+    )
     deleting.add_argument("--yes", action="store_true", help="do not ask")
     add_folder(deleting)
     restoring = actions.add_parser("restore", help="bring it back", allow_abbrev=False)
-    restoring.add_argument("folder", metavar="FOLDER", help="what delete has named")
+    restoring.add_argument("folder", metavar="FOLDER", help="the folder that delete printed")
     for action in (listing, showing, renaming, deleting, restoring):
         action.add_argument("--offline", action="store_true", help=argparse.SUPPRESS)
 
@@ -87,7 +89,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_folder(parser: argparse.ArgumentParser) -> None:
     """Which folder's sessions are meant."""
     parser.add_argument(
-        "--cwd", metavar="FOLDER", help="where it was held (default: here; of an id, anywhere)"
+        "--cwd",
+        metavar="FOLDER",
+        help="the folder of the conversation (default: this one; for an id, any)",
     )
 
 

@@ -85,31 +85,32 @@ class Options:
     * ``model``: alias (``"sonnet"``) or full name of the model.
     * ``fallback_model``: the model to use while the first one is overloaded; 2.1.29 only ends
       the turn.
-    * ``system_prompt``: replaces the CLI's own prompt; ``""`` is no prompt at all. Also
+    * ``system_prompt``: replaces the CLI's own prompt; ``""`` means no prompt at all. Also
       ``{"type": "preset", "append": TEXT}``, ``{"type": "file", "path": PATH}``, ``{"type":
       "custom", "prompt": TEXT}``.
     * ``append_system_prompt``: text added to the CLI's own prompt.
     * ``thinking``: ``"adaptive"``, ``"disabled"``, or ``{"type": "enabled", "budget_tokens":
       8000, "display": "summarized"}`` (CLI 2.1.325).
-    * ``max_thinking_tokens``: the budget of thinking alone; 0 turns thinking off.
-    * ``effort``: how much work an answer is worth (CLI 2.1.325).
+    * ``max_thinking_tokens``: the most tokens to think with; 0 turns thinking off.
+    * ``effort``: how much work to put into an answer (CLI 2.1.325).
     * ``betas``: names of API betas.
     * ``agents``: subagents, ``{name: {"description": ..., "prompt": ..., "tools": [...],
       ...}}``, keys in snake_case or camelCase.
-    * ``skills``: names of the skills Claude may use, or ``"all"``; 2.1.29 hides none.
+    * ``skills``: names of the skills Claude may use, or ``"all"``; 2.1.29 ignores it.
     * ``plugins``: folders of plugins.
-    * ``setting_sources``: which settings the CLI reads; ``[]`` reads none.
+    * ``setting_sources``: which settings files the CLI reads; ``[]`` reads none.
     * ``settings``: settings as a dict, or the path of a settings file.
-    * ``sandbox``: the sandbox, merged into the settings.
+    * ``sandbox``: settings of the CLI's sandbox, merged into ``settings``.
 
     What Claude may do:
 
-    * ``permission_mode``: the CLI's mode; 2.1.29 has neither ``"auto"`` nor ``"manual"``.
-    * ``plan_mode_instructions``: replaces what the CLI says to Claude in its plan mode
-      (CLI 2.1.325).
-    * ``allowed_tools``: rules for what needs no permission, ``["Read", "Bash(git diff *)"]``.
-    * ``disallowed_tools``: rules for what is denied.
-    * ``builtin_tools``: which of the CLI's own tools exist; ``[]``: none.
+    * ``permission_mode``: the CLI's permission mode; 2.1.29 has neither ``"auto"`` nor
+      ``"manual"``.
+    * ``plan_mode_instructions``: replaces the CLI's instructions for plan mode (CLI 2.1.325).
+    * ``allowed_tools``: rules for what needs no permission, ``["Read", "Bash(git diff *)"]``; the
+      CLI applies them, and asks your program nothing.
+    * ``disallowed_tools``: rules for what the CLI denies.
+    * ``builtin_tools``: which of the CLI's own tools Claude has; ``[]`` means none.
     * ``tools``: Python functions of this program that Claude can call.
     * ``mcp_servers``: ``{name: config}``, or the path of a configuration file.
     * ``strict_mcp_config``: use the servers of ``mcp_servers`` and no others.
@@ -121,61 +122,59 @@ class Options:
     How much it may take:
 
     * ``max_turns``: steps per question.
-    * ``max_budget_usd``: the CLI stops when it has spent so much.
-    * ``budget_usd``: this client sends no further question once so much is spent.
-    * ``task_budget``: tokens for a task, which the model is informed of (CLI 2.1.325).
+    * ``max_budget_usd``: the CLI stops in mid-turn when it has spent this much.
+    * ``budget_usd``: no further prompt is sent once this much is spent.
+    * ``task_budget``: tokens for a task; the model is told (CLI 2.1.325).
 
     Which conversation:
 
-    * ``resume``: the id of the conversation to go on with.
-    * ``continue_conversation``: go on with the last conversation in ``cwd``.
-    * ``fork_session``: go on in a copy.
+    * ``resume``: the id of the conversation to continue.
+    * ``continue_conversation``: continue the last conversation in ``cwd``.
+    * ``fork_session``: continue in a copy.
     * ``session_id``: the id of the new conversation, a UUID.
-    * ``resume_at``: go on from this message.
+    * ``resume_at``: continue from this message.
     * ``resume_drops_turn``: leave out the turn of this user message (CLI 2.1.325).
-    * ``title``: what the conversation is called in lists (CLI 2.1.325).
+    * ``title``: the title of the conversation in lists (CLI 2.1.325).
 
     What is reported:
 
     * ``include_partial_messages``: text while it is written; on by default.
     * ``include_hook_events``: messages about hooks of the CLI's settings (CLI 2.1.325).
     * ``forward_subagent_text``: text of subagents too (CLI 2.1.325).
-    * ``prompt_suggestions``: after answers, a ``PromptSuggestion`` of what to ask next for
-      ``on_message``; each costs a request (CLI 2.1.325).
+    * ``prompt_suggestions``: after an answer, ``on_message`` gets a ``PromptSuggestion`` of what
+      to ask next; each costs a request (CLI 2.1.325).
     * ``enable_file_checkpointing``: makes ``rewind_files()`` work.
     * ``returns``: the type, or JSON Schema, of every answer's ``.data``.
-    * ``returns_retries``: how often to ask again for an answer of another form.
-    * ``verbatim``: prompts reach the model as they are: no ``@path`` is read, and no ``/`` at
-      the beginning makes a command.
+    * ``returns_retries``: how often to ask again if the answer does not match.
+    * ``verbatim``: send prompts as they are: no ``@path`` is read, and a ``/`` at the beginning
+      is not a command.
 
     How the CLI runs:
 
     * ``cwd``: the folder Claude works in.
-    * ``env``: variables added to the inherited ones; ``None`` removes one.
+    * ``env``: variables to add to the inherited ones; ``None`` removes one.
     * ``client_app``: the name of the application, ``"my-app/1.2"``, for the service's
       statistics (CLI 2.1.325).
     * ``cli``: path or name of the executable, or an argv list that starts it.
-    * ``user``: the account of this machine that the CLI runs as; only root may choose another
-      one.
+    * ``user``: the account of this machine that the CLI runs as; only root can choose another.
     * ``extra_args``: ``{"flag-name": value}``, ``None`` for a flag without a value.
-    * ``start_timeout``: seconds until the CLI must have answered the greeting.
+    * ``start_timeout``: seconds until the CLI must be ready.
     * ``control_timeout``: seconds for every later request (``None``: no limit).
-    * ``on_crash``: ``"resume"`` starts a CLI that died again at the next question, ``"raise"``
-      does not.
-    * ``retries``: how often a question is asked again after an overload, a used-up limit or a
-      crash.
-    * ``retry_effects``: ask again also when the failed attempt had already used tools.
+    * ``on_crash``: ``"resume"`` restarts a CLI that died with the next prompt, ``"raise"`` does
+      not.
+    * ``retries``: further attempts after an overload, a used-up limit or a crash.
+    * ``retry_effects``: repeat a failed attempt even if it had already used tools.
 
     This client:
 
     * ``name``: for threads and the log.
-    * ``record``: a file for both directions of the wire, without secrets.
+    * ``record``: a file that records what is sent and received, without secrets.
     * ``post``: where handlers run: ``None``, a function, ``"manual"`` or ``"caller"``.
     * ``raise_handler_errors``: ``ask()`` raises what a handler raised.
-    * ``transport``: what to talk to instead of a process.
-    * ``dialect``: how the CLI speaks.
+    * ``transport``: a ``Transport`` to use instead of a process.
+    * ``dialect``: the dialect of the protocol that the CLI speaks.
 
-    CLIs before the version in parentheses do not know the option.
+    An option with a version in parentheses needs that CLI or a newer one.
     """
 
     # What Claude is.

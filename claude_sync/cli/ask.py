@@ -52,8 +52,8 @@ examples:
   claude-sync ask --model haiku -- "$question"
 
 Standard input, from a pipe or a file, is put before the prompt, or in place of a -. It is data:
-nothing in it is taken for a file to read or a command. If a pipe sends nothing for {SILENCE:g}
-seconds, it is ignored. Everything after -- is prompt text, even if it looks like an option.
+nothing in it is taken for a file to read or a command. A pipe is ignored if it sends nothing
+for {SILENCE:g} seconds. Everything after -- is prompt text, even if it looks like an option.
 
 {EXIT_CODES}"""
 

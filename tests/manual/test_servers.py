@@ -117,5 +117,4 @@ def test_conversations_of_users_go_on():
     talks.close_idle(seconds=0)
     assert talks.clients == {}
     assert talks.ask("ada", "And now?").session_id == first.session_id
-    talks.close_idle(seconds=0)
-    wait_until(lambda: not any("claude" in each.name for each in threading.enumerate()))
+    talks.close_idle(seconds=0)  # in the background; the test ends when its threads have

@@ -194,16 +194,6 @@ def test_a_timeout_says_which_limit(data, problem, advice):
     assert advice in error.advice
 
 
-def test_what_is_unknown_is_said():
-    """The CLI's path, its version, the problems of an answer, the moment a limit ends."""
-    assert "doctor" in errors.NotLoggedIn("no").advice
-    assert "unknown" in errors.UnsupportedByCli("dancing").problem
-    assert errors.ReturnsError("no").problem == "no."
-    error = errors.RateLimited("no")
-    assert " at " not in error.advice
-    assert "later" in error.user_message
-
-
 @each(
     ("left", "dated"),
     [(0, False), (3600, False), (86399, False), (86400, True), (9e5, True), (-1, True)],
@@ -223,12 +213,6 @@ def test_a_moment_that_no_clock_has():
     """An error can always be printed."""
     for moment in (1e300, float("inf"), float("nan")):
         assert "unknown time" in errors.RateLimited("no", resets_at=moment).user_message
-
-
-@each(("text", "expected"), [("a", "a."), ("a. ", "a."), ("a!", "a!"), ("a?", "a?"), ("a:", "a:")])
-def test_a_sentence_ends_once(text, expected):
-    """A full stop is added where there is none."""
-    assert errors.ClaudeError(text).problem == expected
 
 
 # Errors as a client raises them.

@@ -275,7 +275,7 @@ def test_on_init_is_once_per_conversation(client, cli):
     ("kind", "message", "expected"),
     [
         ("status", builders.status("compacting"), "Status"),
-        ("task", builders.task_started("t"), "TaskStarted"),
+        ("task", builders.task_started("t"), "Task"),
         ("rate_limit", {"type": "rate_limit_event", "rate_limit_info": {}}, "RateLimit"),
         ("stream_event", builders.message_start(), "StreamEvent"),
         ("message", {"type": "never_seen", "a": 1}, "Unknown"),

@@ -29,12 +29,6 @@ from claude_sync.testing import ScriptedCli, builders
 ROOT = Path(claude_sync.__file__).parent.parent
 
 
-def test_there_is_one_logger_that_is_quiet():
-    """No handler and no level of our own: Python's last resort prints warnings, the rest not."""
-    assert logger is logging.getLogger("claude_sync")
-    assert (logger.handlers, logger.level, logger.propagate) == ([], logging.NOTSET, True)
-
-
 @each(
     ("data", "shown"),
     [
@@ -293,13 +287,6 @@ def test_errors_have_the_name_of_their_client():
     with pytest.raises(UsageError), Naming(None):
         raise error
     assert error.client is None
-
-
-def test_a_record_of_another_process_is_named_already():
-    """A listener hands it to the logger as it is."""
-    record = logging.makeLogRecord({"msg": "weather: hi", "client": "weather"})
-    assert logger.filter(record)
-    assert record.getMessage() == "weather: hi"
 
 
 def test_the_variable_works_in_a_program(tmp_path):

@@ -53,7 +53,7 @@ VERDICTS_OF: dict[str | None, tuple[str, ...]] = {
 }
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclasses.dataclass(frozen=True)
 class HookDecision:
     """
     What a hook answers; made by the functions of this module, combined with ``|``.
@@ -114,11 +114,6 @@ class HookDecision:
             joined(self.system_message, other.system_message),
             self.suppress_output or other.suppress_output,
         )
-
-    def __repr__(self) -> str:
-        given = {name: value for name, value in vars(self).items() if value not in (None, False)}
-        fields = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        return f"HookDecision({fields})"
 
 
 def joined(one: str | None, other: str | None) -> str | None:

@@ -38,7 +38,7 @@ from .fields import (
 
 #: The class of each type of message, and of each subtype of ``system``.
 TYPES: dict[str, type[Message]] = {}
-SUBTYPES: dict[str, type[Message]] = {}
+SUBTYPES: dict[str, type[System]] = {}
 
 
 class Message(Wire):
@@ -47,7 +47,7 @@ class Message(Wire):
     def __init_subclass__(cls, type: str = "", subtype: str = "") -> None:
         super().__init_subclass__()
         TYPES.update(dict.fromkeys(type.split(), cls))
-        SUBTYPES.update(dict.fromkeys(subtype.split(), cls))
+        SUBTYPES.update(dict.fromkeys(subtype.split(), cls))  # type: ignore[arg-type]
 
     @classmethod
     def read(cls, raw: Raw) -> Message:
@@ -338,7 +338,12 @@ class System(_Open, type="system"):
     def read(cls, raw: Raw) -> Message:
         """A message of the class for its subtype, made of *raw*."""
         subtype = raw.get("subtype")
-        return build(SUBTYPES.get(subtype, System) if isinstance(subtype, str) else System, raw)
+        kind = SUBTYPES.get(subtype, cls) if isinstance(subtype, str) else cls
+        return kind._read(raw)
+
+    @classmethod
+    def _read(cls, raw: Raw) -> Message:
+        return build(cls, raw)
 
 
 class RateLimit(Message, type="rate_limit_event"):

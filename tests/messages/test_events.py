@@ -8,9 +8,7 @@ import pickle
 import pytest
 from tables import each
 
-import claude_sync
 from claude_sync import Answer, Closed, HandlerError, Info, InterruptReceipt
-from claude_sync.messages.display import Displayed, Timed
 
 
 @each(
@@ -43,14 +41,6 @@ def test_what_a_cli_says_of_itself():
         keys = ("commands", "models", "agents", "available_output_styles", "capabilities")
         assert Info.of(dict.fromkeys(keys, junk), None, None) == Info()
     assert InterruptReceipt() == InterruptReceipt((), (), {})
-
-
-@each("name", ["Answer", "Turn", "PermissionRequest", "Questions", "Client"])
-def test_what_shows_itself(name):
-    """Each has the methods that notebooks look for; two have timelines."""
-    kind = getattr(claude_sync, name)
-    assert issubclass(kind, Displayed)
-    assert issubclass(kind, Timed) is (name in ("Answer", "Turn"))
 
 
 def test_a_notebook_chooses_the_form():

@@ -12,12 +12,13 @@ import uuid
 from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 
+import option_keywords
 import pytest
 from tables import each
 
 import claude_sync
 from claude_sync import Options, UsageError
-from claude_sync.options import SETTINGS, generate, options_from
+from claude_sync.options import SETTINGS, options_from
 from claude_sync.options.fields import FLAGS_OF_THE_LIBRARY
 from claude_sync.options.options import FLAGS_WITH_AN_OPTION
 from claude_sync.options.rules import KNOWN_ELSEWHERE
@@ -388,8 +389,8 @@ def test_a_flag_cannot_be_given_twice(flag, name):
 
 def test_the_keywords_for_checkers_are_generated():
     """The file is what the generator makes."""
-    assert generate.TARGET.read_text(encoding="utf-8") == generate.keywords(), (
-        "run python -m claude_sync.options.generate"
+    assert option_keywords.TARGET.read_text(encoding="utf-8") == option_keywords.keywords(), (
+        "run python tests/option_keywords.py"
     )
 
 

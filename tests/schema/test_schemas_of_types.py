@@ -441,16 +441,6 @@ def test_a_name_that_is_not_there_is_explained():
         make_tool(make())
 
 
-def test_a_variable_that_is_not_assigned_yet_is_no_trouble():
-    """Only annotations have to be known."""
-
-    def function(x: int):
-        return later
-
-    assert schema_of(function)["properties"] == {"x": WHOLE}
-    later = 1
-
-
 @each(
     ("hint", "words"),
     [

@@ -24,34 +24,10 @@ from claude_sync.support.redact import (
 LETTERS = "Ab3" * 14
 KEYS = [
     "sk-ant-api03-" + LETTERS,
-    "sk-proj-" + LETTERS,
-    "sk-" + LETTERS,
     "ghp_" + LETTERS,
-    "github_pat_" + LETTERS,
-    "glpat-" + LETTERS,
-    "xoxb-" + "12345678-" + LETTERS,
-    "AIza" + LETTERS,
-    "ya29." + LETTERS,
-    "AKIA" + "ABCD1234" * 2,
-    "sk_live_" + LETTERS,
-    "npm_" + LETTERS,
-    "hf_" + LETTERS,
-    "pypi-Ag" + LETTERS,
-    "SG." + LETTERS[:22] + "." + LETTERS,
-    "123456789:AA" + LETTERS,
     "eyJhbGciOiJIUzI1NiJ9." + LETTERS + "." + LETTERS,
     "-----BEGIN RSA PRIVATE KEY-----\nMII" + LETTERS + "\n-----END RSA PRIVATE KEY-----",
 ]
-
-
-@pytest.mark.parametrize(
-    "around",
-    ["{}", "the key {} is wrong", "({})", '"{}"', "x={}", "a\\n{}\\nb", "'{}', 'b'"],
-)
-def test_a_key_is_known_by_its_form(around):
-    """Wherever it stands, also after the two characters that are a line end in JSON."""
-    shown = {key: redact_text(around.format(key)) for key in KEYS}
-    assert {key: text for key, text in shown.items() if text != around.format("***")} == {}
 
 
 @pytest.mark.parametrize(
@@ -163,13 +139,8 @@ def test_the_end_of_a_private_key_may_be_missing():
 )
 def test_a_key_after_an_escape(before):
     """As grep colours it, in an address, and in the text of JSON."""
-    for key in (*KEYS[:4], KEYS[-2]):
+    for key in KEYS[:3]:
         assert redact_text(f"{before}{key}\x1b[m") == f"{before}***\x1b[m"
-
-
-def test_a_key_of_the_api_needs_no_beginning():
-    """Whatever it is glued to."""
-    assert redact_text("key_of_mine" + KEYS[0]) == "key_of_mine***"
 
 
 def test_hiding_twice_changes_nothing():

@@ -20,7 +20,6 @@ from image_samples import JPEG, KINDS, PNG
 from PIL import Image as Pillow
 from tables import each
 
-from claude_sync.errors import UsageError
 from claude_sync.schema.values import NoJsonForm, plain_value
 from claude_sync.support.images import received_image
 from claude_sync.tools.results import Image, error_result, result_of
@@ -167,12 +166,6 @@ def test_an_image_is_a_block(media_type, data):
         assert block == {"type": "image", "data": encoded, "mimeType": media_type}
 
 
-def test_an_image_without_bytes_cannot_be_returned():
-    """Whoever wrote the tool is told what to do."""
-    with pytest.raises(UsageError, match="Download"):
-        result_of(received_image("", "", "https://example.org/a.png"))
-
-
 @pytest.mark.parametrize("kind", [list, tuple])
 def test_images_and_texts_can_be_mixed(kind):
     """Each becomes a block, in the same order."""
@@ -200,11 +193,6 @@ def test_such_a_result_may_be_an_error(spelling):
     """In either spelling."""
     result = result_of({"content": [], spelling: True})
     assert result == {"content": [], "isError": True}
-
-
-def test_such_a_result_has_a_json_form_as_well():
-    """It is checked like the others."""
-    assert "object" in refusal({"content": [{"type": "text", "text": object()}]})
 
 
 # What cannot be told.

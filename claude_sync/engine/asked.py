@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from ..messages.answer import Answer
-from ..messages.stream_text import Piece, Text, Thinking
+from ..messages.answer import Answer, remember
+from ..messages.stream_text import Piece, Text, Thinking, kept_text
 from ..protocol.exchange import QUESTION, Sent
 from ..protocol.outcomes import INTERRUPTED_TEXT, command_output
 from .inbox import Buffered
@@ -58,7 +58,7 @@ class Collected:
         texts = self.thinking if isinstance(piece, Thinking) else self.texts
         if piece._end == 1 and texts is self.texts:
             self.begins.append(len(texts))
-        texts.append(piece._block.pieces[piece._end - 1])
+        texts.append(kept_text(piece))
 
     def add(self, message: Any, *, wants_form: bool) -> None:
         """A complete message, and what an answer needs of it."""
@@ -272,16 +272,10 @@ class Asked:
             incomplete = collected.text if raw is None else collected.last_text
             text = collected.command_output or incomplete or collected.text
         answer: Answer[Any] = Answer(text)
-        answer.cost_usd = cost_usd
-        if self.earlier:
-            answer._earlier = self.earlier
-            answer.cost_usd += self.spent_before
+        answer.cost_usd = cost_usd + (self.spent_before if self.earlier else 0.0)
         answer.total_cost_usd = total
-        answer._marks = self.marks.with_cost(answer.cost_usd, is_complete=raw is not None)
         answer.session_id = session_id
         answer.user_message_id = self.first_uuid or self.sent.uuid
-        if collected.messages:
-            answer._before = tuple(collected.messages)
         if collected.tool_uses:
             answer.tool_uses = tuple(
                 (use, collected.tool_results.get(use_id))
@@ -289,9 +283,16 @@ class Asked:
             )
         if collected.thinking:
             answer.thinking = "".join(collected.thinking)
+        remember(
+            answer,
+            raw,
+            result,
+            earlier=self.earlier,
+            before=tuple(collected.messages),
+            charges=self.charges,
+            marks=self.marks.with_cost(answer.cost_usd, is_complete=raw is not None),
+        )
         if raw is not None:
-            answer._raw = raw
-            answer._result = result
             if self.form is None:
                 answer.data = cast(Any, raw.get("structured_output"))
             told = raw.get("session_id")
@@ -303,6 +304,5 @@ class Asked:
         self, raw: Mapping[str, Any], charge: Charge, session_id: str | None, result: Result | None
     ) -> None:
         """The result has come: make the answer, with what this and earlier tries cost."""
-        answer = self.make_answer(raw, charge.usd, charge.total_usd, session_id, result)
-        answer._charges = self.charges = (*self.charges, charge)
-        self.answer = answer
+        self.charges = (*self.charges, charge)
+        self.answer = self.make_answer(raw, charge.usd, charge.total_usd, session_id, result)

@@ -132,7 +132,7 @@ class Dispatch(Calling):
 
     def _piece(self, piece: Piece) -> None:
         """As hot."""
-        parent = piece._block.parent_tool_use_id
+        parent = piece.parent_tool_use_id
         asked = self.asked
         if asked is not None:
             if parent is None:

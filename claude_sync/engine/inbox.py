@@ -30,7 +30,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..messages.stream_text import Piece
+from ..messages.stream_text import Piece, joined
 from ..protocol.streaming import DELTA_FIELDS
 from ..support.waiting import take_from
 
@@ -280,9 +280,9 @@ class Buffered:
         # Of a delta there is the raw event, and then its piece.
         with suppress(IndexError):  # what it could join was taken out just now
             for place in (-1, -2):
-                joined = joined_events(self._waiting[place], event)
-                if joined is not None:
-                    self._waiting[place] = joined
+                both = joined_events(self._waiting[place], event)
+                if both is not None:
+                    self._waiting[place] = both
                     return True
         return False
 
@@ -292,8 +292,7 @@ def joined_events(first: Any, then: Any) -> Any:
     if type(first) is not type(then):
         return None
     if isinstance(then, Piece):
-        fits = first._block is then._block and len(first) < LONGEST_EVENT
-        return then._block.joined(first, then) if fits else None
+        return joined(first, then) if len(first) < LONGEST_EVENT else None
     one, other = delta_of(getattr(first, "raw", None)), delta_of(getattr(then, "raw", None))
     if one is None or other is None or one[:3] != other[:3] or len(one[3]) >= LONGEST_EVENT:
         return None

@@ -167,3 +167,19 @@ class Answer(Timed, Displayed, str, Generic[T]):
             if raw.get("subtype") == "compact_boundary":
                 return None
         return None
+
+
+def remember(
+    answer: Answer[Any],
+    raw: Mapping[str, Any] | None,
+    result: Result | None = None,
+    *,
+    earlier: tuple[Mapping[str, Any], ...] = (),
+    before: tuple[Message, ...] = (),
+    charges: tuple[Charge, ...] = (),
+    marks: Any = None,
+) -> None:
+    """What an answer knows beside its fields: see the comments there; *marks*: its times."""
+    answer._raw, answer._result = raw, result
+    answer._earlier, answer._before = earlier, before
+    answer._charges, answer._marks = charges, marks

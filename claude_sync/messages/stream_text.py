@@ -36,13 +36,6 @@ class Block:
         piece._end = len(pieces)
         return piece
 
-    def joined(self, first: Piece, then: Piece) -> Piece:
-        """Two neighbouring pieces as one."""
-        piece = str.__new__(self.piece_class, first + then)
-        piece._block = self
-        piece._end = then._end
-        return piece
-
     def text(self) -> str:
         """Everything so far."""
         return "".join(self.pieces)
@@ -115,3 +108,18 @@ def rebuild(piece_class: Type[Piece], before: str, text: str, *origin: str | Non
     if before:
         block.grow(before)
     return block.grow(text)
+
+
+def joined(first: Piece, then: Piece) -> Piece | None:
+    """Two neighbouring pieces of one block as one; None if they are of two."""
+    block = first._block
+    if block is not then._block:
+        return None
+    piece = str.__new__(block.piece_class, first + then)
+    piece._block, piece._end = block, then._end
+    return piece
+
+
+def kept_text(piece: Piece) -> str:
+    """The text of a piece as its block keeps it: without a copy, and smaller than the piece."""
+    return piece._block.pieces[piece._end - 1]

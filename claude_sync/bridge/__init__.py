@@ -87,7 +87,7 @@ What this backend does beyond the document in other sessions. All of it is optio
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, List
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .client import Bridge
@@ -109,5 +109,5 @@ if not TYPE_CHECKING:  # a checker would believe that there is every name
         return value
 
 
-def __dir__() -> List[str]:
+def __dir__() -> list[str]:
     return sorted(set(globals()) | set(__all__))

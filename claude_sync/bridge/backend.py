@@ -22,8 +22,9 @@ import itertools
 import os
 import threading
 from collections import deque
+from collections.abc import Mapping, Sequence
 from logging import DEBUG
-from typing import TYPE_CHECKING, Any, Deque, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any
 
 from ..engine.launch.command import Launch
 from ..engine.launch.process import ProcessTransport
@@ -55,8 +56,8 @@ class Backend:
     def __init__(
         self,
         command: Sequence[str],
-        env: Optional[Mapping[str, str]] = None,
-        cwd: Optional[str] = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
         name: str = "bridge",
     ) -> None:
         self._command = tuple(command)
@@ -64,14 +65,14 @@ class Backend:
         self._cwd = cwd
         self._name = name
         self._process = ProcessTransport()
-        self._sender: Optional[Sender] = None
-        self._stderr: Deque[str] = deque(maxlen=STDERR_LINES_KEPT)
+        self._sender: Sender | None = None
+        self._stderr: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         # Guards the four below.
         self._lock = threading.Lock()
         # By what the ids of their envelopes begin with, and by their names.
-        self._transports: Dict[str, SessionTransport] = {}
-        self._sessions: Dict[str, SessionTransport] = {}
-        self._error: Optional[Tuple[str, Optional[int]]] = None
+        self._transports: dict[str, SessionTransport] = {}
+        self._sessions: dict[str, SessionTransport] = {}
+        self._error: tuple[str, int | None] | None = None
         self._count = 0
         self._is_closing = False
         self._shutting_down = threading.Lock()  # held by whoever ends the process
@@ -110,7 +111,7 @@ class Backend:
             self._process.abandon()
 
     @property
-    def pid(self) -> Optional[int]:
+    def pid(self) -> int | None:
         """The process id."""
         return self._process.pid
 
@@ -119,7 +120,7 @@ class Backend:
         """The command, secrets removed."""
         return self._process.argv or self._command
 
-    def error(self) -> Optional[CliExited]:
+    def error(self) -> CliExited | None:
         """Why there is no backend any more; None while there is."""
         with self._lock:
             told = self._error
@@ -127,7 +128,7 @@ class Backend:
             return None
         return CliExited(told[0], told[1], self.last_words(), self.argv)
 
-    def last_words(self) -> List[str]:
+    def last_words(self) -> list[str]:
         """What it told people last, secrets removed."""
         said = list(self._stderr)
         return redact_lines(said) if said else []
@@ -181,7 +182,7 @@ class Backend:
         finally:
             self._end()
 
-    def _hear_group(self, prefix: bytes, lines: List[bytes]) -> None:
+    def _hear_group(self, prefix: bytes, lines: list[bytes]) -> None:
         """Lines with the same prefix: of the CLI of one raw session, if there is one."""
         raw = raw_line(prefix)
         if raw is not None:
@@ -212,7 +213,7 @@ class Backend:
         elif envelope.get("type") == "error":
             logger.warning("the backend of the bridge says: %s", redact_text(str(payload)[:1000]))
 
-    def _addressee(self, envelope: Mapping[str, Any]) -> Optional[SessionTransport]:
+    def _addressee(self, envelope: Mapping[str, Any]) -> SessionTransport | None:
         prefix, dash, _ = str(envelope.get("id")).partition("-")
         with self._lock:
             named = self._sessions.get(str(envelope.get("session_id")))
@@ -284,7 +285,7 @@ def prefix_of(line: bytes) -> bytes:
     return line[:PAYLOAD_BEGINS] if line.startswith(LINE_BEGINS) else b""
 
 
-def checked_command(command: Any) -> Tuple[str, ...]:
+def checked_command(command: Any) -> tuple[str, ...]:
     """The words of a command; UsageError if they are none."""
     if isinstance(command, (list, tuple)) and command:
         words = [os.fspath(word) if isinstance(word, os.PathLike) else word for word in command]

@@ -11,7 +11,8 @@ No thread, no file, no clock. Two kinds: permissions and hooks. Decided here and
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 from ..hooks import failed_hook_output
 from ..support.text import snake_case
@@ -33,17 +34,17 @@ class CallbackForms:
 
     def __init__(self) -> None:
         # The event of each hook that is called, "" for a permission; by their ids.
-        self._open: Dict[str, str] = {}
-        self._answered: Dict[str, str] = {}
-        self._hooks: Dict[str, List[Tuple[Optional[str], str]]] = {}
+        self._open: dict[str, str] = {}
+        self._answered: dict[str, str] = {}
+        self._hooks: dict[str, list[tuple[str | None, str]]] = {}
         # The last event that was told without saying to whom, and to how many by now.
-        self._repeated: Tuple[Any, int] = (None, 0)
+        self._repeated: tuple[Any, int] = (None, 0)
 
     # What the greeting says.
 
-    def hooks(self, greeting: Wire) -> Dict[str, List[Dict[str, Any]]]:
+    def hooks(self, greeting: Wire) -> dict[str, list[dict[str, Any]]]:
         """The hooks of a greeting, as ``session.create`` has them."""
-        told: Dict[str, List[Dict[str, Any]]] = {}
+        told: dict[str, list[dict[str, Any]]] = {}
         for event, entries in greeting.items():
             for entry in entries:
                 matcher = entry.get("matcher")
@@ -53,7 +54,7 @@ class CallbackForms:
 
     # What the backend asks.
 
-    def request(self, identity: str, payload: Wire) -> Optional[Dict[str, Any]]:
+    def request(self, identity: str, payload: Wire) -> dict[str, Any] | None:
         """A callback as the CLI would have asked; None for what nobody here knows."""
         kind, event = payload.get("callback_type"), str(payload.get("hook_event"))
         if kind == "can_use_tool":
@@ -77,7 +78,7 @@ class CallbackForms:
         """The answer is no longer wanted; whether it was."""
         return self._open.pop(identity, None) is not None
 
-    def _hook_of(self, event: str, about: Wire, tool_use_id: Any) -> Optional[str]:
+    def _hook_of(self, event: str, about: Wire, tool_use_id: Any) -> str | None:
         hooks = self._hooks.get(event)
         if not hooks:
             return None
@@ -91,7 +92,7 @@ class CallbackForms:
 
     # What this side answers.
 
-    def answer(self, identity: str, response: Wire) -> Optional[Dict[str, Any]]:
+    def answer(self, identity: str, response: Wire) -> dict[str, Any] | None:
         """The payload of the answer; None where nobody waits for it."""
         event = self._open.pop(identity, None)
         if event is None:
@@ -109,7 +110,7 @@ class CallbackForms:
         payload = {"behavior": "allow", "updated_input": body.get("updatedInput") or {}}
         return {**payload, **({"updated_permissions": rules} if rules else {})}
 
-    def safe_answer(self, identity: str, reason: str) -> Optional[Dict[str, Any]]:
+    def safe_answer(self, identity: str, reason: str) -> dict[str, Any] | None:
         """Another answer, which lets nothing through, for one that was refused; once."""
         event = self._answered.pop(identity, None)
         if event is None:
@@ -121,7 +122,7 @@ class CallbackForms:
         return {snake_case(key): value for key, value in blocked.items()}
 
 
-def matches(matcher: Optional[str], subject: Optional[str]) -> bool:
+def matches(matcher: str | None, subject: str | None) -> bool:
     """Whether the CLI calls a hook with *matcher* for *subject*, as it is documented."""
     if matcher in (None, "", "*") or subject is None:
         return True

@@ -9,7 +9,8 @@ of envelopes; ``sessions`` sends them.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ..errors import UsageError
@@ -26,7 +27,7 @@ __all__ = ["Callback", "HookCallback", "PermissionCallback"]
 DENIED_IN_TIME = "Permission request timed out"
 
 # Permission updates of a front end, as they may go to the CLI; or UsageError.
-Check = Callable[[Any], List[Mapping[str, Any]]]
+Check = Callable[[Any], list[Mapping[str, Any]]]
 
 
 class Callback:
@@ -42,7 +43,7 @@ class Callback:
 
     timer: threading.Timer
 
-    def __init__(self, payload: Dict[str, Any]) -> None:
+    def __init__(self, payload: dict[str, Any]) -> None:
         self.id = str(uuid4())
         self.payload = payload
 
@@ -58,7 +59,7 @@ class Callback:
 class PermissionCallback(Callback):
     """May a tool be used?"""
 
-    def __init__(self, payload: Dict[str, Any], request: PermissionRequest, check: Check) -> None:
+    def __init__(self, payload: dict[str, Any], request: PermissionRequest, check: Check) -> None:
         super().__init__(payload)
         self._request = request
         self._check = check
@@ -99,15 +100,15 @@ class HookCallback(Callback):
     """
 
     def __init__(
-        self, payload: Dict[str, Any], cancelled: threading.Event, event: str, check: Check
+        self, payload: dict[str, Any], cancelled: threading.Event, event: str, check: Check
     ) -> None:
         super().__init__(payload)
         self._cancelled = cancelled
         self._event = event
         self._check = check
-        self._answer: Optional[Dict[str, Any]] = None
+        self._answer: dict[str, Any] | None = None
 
-    def wait(self) -> Optional[Dict[str, Any]]:
+    def wait(self) -> dict[str, Any] | None:
         """The answer; None if it is no longer wanted."""
         self._cancelled.wait()
         return self._answer
@@ -131,11 +132,11 @@ class HookCallback(Callback):
         """See the base class."""
         self._give({})
 
-    def _give(self, answer: Dict[str, Any]) -> None:
+    def _give(self, answer: dict[str, Any]) -> None:
         self._answer = answer
         self._cancelled.set()
 
 
-def in_camel_case(fields: Mapping[str, Any]) -> Dict[str, Any]:
+def in_camel_case(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that are set, with names as the CLI has them."""
     return {camel_case(name): value for name, value in fields.items() if value is not None}

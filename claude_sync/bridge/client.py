@@ -20,7 +20,8 @@ import sys
 import threading
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..client import LONGEST_CLOSE, Client, handlers_among
 from ..errors import UsageError
@@ -65,12 +66,12 @@ class Bridge:
 
     def __init__(
         self,
-        command: Optional[Sequence[Any]] = None,
+        command: Sequence[Any] | None = None,
         *,
-        env: Optional[Mapping[str, str]] = None,
+        env: Mapping[str, str] | None = None,
         cwd: Any = None,
         extensions: bool = True,
-        name: Optional[str] = None,
+        name: str | None = None,
     ) -> None:
         if command is None:
             command = own_backend()
@@ -80,11 +81,11 @@ class Bridge:
         self._extensions = extensions
         self.name = name or f"bridge-{next(NUMBERS)}"
         self._lock = threading.Lock()  # guards the two below; held while a process is started
-        self._backend: Optional[Backend] = None
+        self._backend: Backend | None = None
         self._closed = False
         self._process_id = os.getpid()
         self._clients: weakref.WeakSet[Client] = weakref.WeakSet()
-        self._finalizer: Optional[weakref.finalize] = None  # type: ignore[type-arg]
+        self._finalizer: weakref.finalize | None = None  # type: ignore[type-arg]
 
     def __enter__(self) -> Bridge:
         self.start()
@@ -100,9 +101,7 @@ class Bridge:
         """Start the backend, unless it runs."""
         self._started()
 
-    def client(
-        self, options: Optional[Options] = None, **overrides: Unpack[ClientKeywords]
-    ) -> Client:
+    def client(self, options: Options | None = None, **overrides: Unpack[ClientKeywords]) -> Client:
         """
         A client whose CLI runs behind the bridge; as ``Client(options, **overrides)``.
 
@@ -144,7 +143,7 @@ class Bridge:
         with self._lock:
             self._closed = True
             backend = self._backend
-        clients: List[Client] = list(self._clients)
+        clients: list[Client] = list(self._clients)
         for client in clients:
             client.close(wait=False)  # all at once
         left = deadline.left() or 0.0
@@ -165,7 +164,7 @@ class Bridge:
         return "open" if self._backend.error() is None else "crashed"
 
     @property
-    def pid(self) -> Optional[int]:
+    def pid(self) -> int | None:
         """The process id of the command."""
         return self._backend.pid if self._backend is not None else None
 
@@ -188,7 +187,7 @@ class Bridge:
             return self._backend
 
 
-def own_backend() -> List[str]:
+def own_backend() -> list[str]:
     """The words of a backend of this library; UsageError where they would start this program."""
     words = [sys.executable, "-m", "claude_sync.bridge"]
     # A program in one file is its own sys.executable. Its child has these words as its own.

@@ -12,8 +12,9 @@ import json
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any
 
 from ..cli.common import fill_streams, seconds
 from ..errors import ClaudeError
@@ -80,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schema", action="store_true", help="print a JSON Schema of all messages")
 
 
-def main(argv: Optional[Sequence[str]] = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the backend with *argv*, by default that of the process; its exit code."""
     fill_streams()
     parser = argparse.ArgumentParser(
@@ -123,7 +124,7 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
     return 0
 
 
-def schema() -> Dict[str, Any]:
+def schema() -> dict[str, Any]:
     """
     A JSON Schema of all messages, for front ends in other languages; JSON Schema 2020-12.
 
@@ -131,7 +132,7 @@ def schema() -> Dict[str, Any]:
     ``from_backend`` are all of one direction.
     """
     text = Path(__file__).with_name("schema.json").read_text(encoding="utf-8")
-    found: Dict[str, Any] = json.loads(text)
+    found: dict[str, Any] = json.loads(text)
     # Settings of this library, which check themselves; the file has those of the document.
     options = found["$defs"]["options"]["properties"]
     for name in names_of(Options):
@@ -140,7 +141,7 @@ def schema() -> Dict[str, Any]:
     return found
 
 
-def take_descriptors() -> Tuple[int, int]:
+def take_descriptors() -> tuple[int, int]:
     """
     Descriptors of our own for stdin and stdout, which nobody else has.
 

@@ -26,7 +26,8 @@ that it refuses is followed by one that lets nothing pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine.control import ROWS
 from ..errors import UsageError
@@ -51,11 +52,7 @@ Wire = Mapping[str, Any]
 # How many messages and answers are remembered, in case they are refused.
 REMEMBERED = 100
 # What the backend is asked for, and its name in the reply to the greeting.
-FACTS = {
-    "supportedCommands": "commands",
-    "supportedModels": "models",
-    "accountInfo": "account",
-}
+FACTS = {"supportedCommands": "commands", "supportedModels": "models", "accountInfo": "account"}
 # What is about uuids that the CLI there has made up: none of them is ours.
 ABOUT_UUIDS = ("user_message_uuid", "user_message_uuids", "origin")
 # A field that only says what need not be in the reply.
@@ -79,9 +76,9 @@ class DocumentedTransport(SessionTransport):
 
     def __init__(self, backend: Callable[[], Backend], settings: Wire) -> None:
         super().__init__(backend, settings)
-        self._asked: Dict[str, Asked] = {}
+        self._asked: dict[str, Asked] = {}
         self._callbacks = CallbackForms()
-        self._facts: Dict[str, Any] = {}
+        self._facts: dict[str, Any] = {}
         # Lines behind the greeting, while the session is being made.
         self._held = b""
 
@@ -91,7 +88,7 @@ class DocumentedTransport(SessionTransport):
 
     # What the client says.
 
-    def _payload_of(self, options: Options) -> Dict[str, Any]:
+    def _payload_of(self, options: Options) -> dict[str, Any]:
         if options.resume is not None:
             # The program's own wish was refused before: this is a restart.
             logger.warning("the backend cannot resume; starting a new conversation")
@@ -125,7 +122,7 @@ class DocumentedTransport(SessionTransport):
             elif kind == "control_request":
                 self._request_locked(str(message.get("request_id")), dict(request))
 
-    def _request_locked(self, request_id: str, fields: Dict[str, Any]) -> None:
+    def _request_locked(self, request_id: str, fields: dict[str, Any]) -> None:
         subtype = str(fields.pop("subtype", None))
         fields.pop(UNNEEDED, None)
         row = ROWS.get(subtype)

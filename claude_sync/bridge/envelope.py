@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, Dict, Mapping, Optional, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 import ujson
 
@@ -53,7 +54,7 @@ DEFAULT_CALLBACK_TIMEOUT = 300.0
 DEFAULT_MAX_SESSIONS = 100
 
 #: What a front end may send, and whether it must name a session.
-REQUESTS: Dict[str, bool] = {
+REQUESTS: dict[str, bool] = {
     "session.create": False,
     "session.send": True,
     "session.interrupt": True,
@@ -79,7 +80,7 @@ def line_prefix(session_id: str) -> bytes:
     return LINE_BEGINS + session_id.encode("ascii") + LINE_GOES_ON
 
 
-def raw_line(line: bytes) -> Optional[Tuple[str, bytes]]:
+def raw_line(line: bytes) -> tuple[str, bytes] | None:
     """The session and the line of the CLI in an envelope that ``line_prefix`` has made, or None."""
     if not line.startswith(LINE_BEGINS) or line[ID_ENDS:PAYLOAD_BEGINS] != LINE_GOES_ON:
         return None
@@ -90,7 +91,7 @@ class Refused(Exception):
     """A message cannot be followed: what the ``error`` message says about it."""
 
     def __init__(
-        self, code: str, text: str, details: Optional[Mapping[str, Any]] = None, **about: Any
+        self, code: str, text: str, details: Mapping[str, Any] | None = None, **about: Any
     ) -> None:
         super().__init__(text)
         self.code = code
@@ -106,8 +107,8 @@ class Envelope:
 
     type: str
     payload: Mapping[str, Any]
-    id: Optional[str] = None
-    session_id: Optional[str] = None
+    id: str | None = None
+    session_id: str | None = None
 
     @classmethod
     def read(cls, line: bytes) -> Envelope:
@@ -152,7 +153,7 @@ class Envelope:
         return encode_json({"type": self.type, **known, "payload": self.payload})
 
 
-def decode_strictly(line: bytes) -> Dict[str, Any]:
+def decode_strictly(line: bytes) -> dict[str, Any]:
     """The JSON object in *line*; unlike what CLIs say, it must be right in every byte."""
     try:
         value = json.loads(line.decode("utf-8"), parse_int=integer)

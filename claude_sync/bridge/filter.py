@@ -12,7 +12,8 @@ reads what was looked at. Decided here and nowhere else:
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 from ..engine.control import ROWS
 from ..errors import UsageError
@@ -24,8 +25,8 @@ from .options import BYPASS, Policy, check_agents, check_updates
 
 __all__ = ["Filter"]
 
-Wire = Dict[str, Any]
-Checked = Tuple[Optional[Wire], Optional[Wire]]
+Wire = dict[str, Any]
+Checked = tuple[Wire | None, Wire | None]
 
 # The fields of a question.
 QUESTION = frozenset(

@@ -18,7 +18,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ..errors import UsageError
 from ..options import SETTINGS, Options, names_of
@@ -29,14 +30,7 @@ from ..support.text import camel_case
 from ..support.text import short_json as shown
 from .envelope import SESSION_CREATE_FAILED, Envelope, Refused
 
-__all__ = [
-    "DEFAULT_CREDIT",
-    "Plan",
-    "Policy",
-    "camel_keys",
-    "check_updates",
-    "plan_of",
-]
+__all__ = ["DEFAULT_CREDIT", "Plan", "Policy", "camel_keys", "check_updates", "plan_of"]
 
 # The documented names that settings have otherwise.
 RENAMED = {
@@ -50,7 +44,7 @@ NOT_HERE = (*(name for name, setting in SETTINGS.items() if setting.kept == "pro
 NEEDS_TRUST = tuple(name for name, setting in SETTINGS.items() if setting.trust)
 BYPASS = "bypassPermissions"
 # The event, and the matcher.
-Hook = Tuple[str, Optional[str]]
+Hook = tuple[str, str | None]
 # So many bytes of a raw session may be on their way.
 DEFAULT_CREDIT = 1024 * 1024
 ADVICE = "Start the backend with --trust-client if the front end may do that."
@@ -69,7 +63,7 @@ class Policy:
     """
 
     trusted: bool = False
-    folders: Tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
     cli: Any = None
 
     def require_trust(self, what: str) -> None:
@@ -122,8 +116,8 @@ class Plan:
     """
 
     prompt: Any
-    settings: Dict[str, Any]
-    hooks: Tuple[Hook, ...] = ()
+    settings: dict[str, Any]
+    hooks: tuple[Hook, ...] = ()
     raw: bool = False
     credit: int = DEFAULT_CREDIT
 
@@ -167,9 +161,9 @@ def plan_of(request: Envelope, policy: Policy) -> Plan:
     return Plan(prompt, settings, hooks, raw, credit)
 
 
-def settings_of(given: Mapping[str, Any], cwd: Optional[str], policy: Policy) -> Dict[str, Any]:
+def settings_of(given: Mapping[str, Any], cwd: str | None, policy: Policy) -> dict[str, Any]:
     """The settings of the client, checked against *policy*."""
-    settings: Dict[str, Any] = {
+    settings: dict[str, Any] = {
         "include_partial_messages": False,
         "returns_retries": 0,  # what the CLI says is for the front end to judge
         "cli": policy.cli,
@@ -188,7 +182,7 @@ def settings_of(given: Mapping[str, Any], cwd: Optional[str], policy: Policy) ->
     return settings
 
 
-def check_settings(settings: Dict[str, Any], policy: Policy) -> None:
+def check_settings(settings: dict[str, Any], policy: Policy) -> None:
     """Refuse values that are not for every front end; resolve folders."""
     if settings.get("permission_mode") == BYPASS:
         policy.require_trust(f"the permission mode {BYPASS}")
@@ -223,7 +217,7 @@ def check_agents(agents: Any, policy: Policy) -> None:
             policy.require_trust("a subagent with hooks of its own, which are commands,")
 
 
-def check_updates(updates: Any, policy: Policy, cwd: str = "") -> List[Mapping[str, Any]]:
+def check_updates(updates: Any, policy: Policy, cwd: str = "") -> list[Mapping[str, Any]]:
     """Permission updates that come with a yes: they must not do what options may not."""
     if not isinstance(updates, list) or not all(isinstance(each, dict) for each in updates):
         raise UsageError("updated_permissions must be a list of objects, such as suggestions.")
@@ -238,14 +232,14 @@ def check_updates(updates: Any, policy: Policy, cwd: str = "") -> List[Mapping[s
     return checked
 
 
-def inside(name: str, folders: Any, policy: Policy, cwd: str) -> List[str]:
+def inside(name: str, folders: Any, policy: Policy, cwd: str) -> list[str]:
     """Where *folders* lead to; relative ones begin in *cwd*, as those of the CLI do."""
     if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
         raise UsageError(f"{name} must be a list of paths, not {shown(folders)}")
     return [policy.folder(name, os.path.join(cwd, each)) for each in folders]
 
 
-def hooks_of(value: Any) -> Tuple[Hook, ...]:
+def hooks_of(value: Any) -> tuple[Hook, ...]:
     """The hooks of ``options.hooks``: ``{event: [{"matcher": ...}, ...]}``."""
     hooks = []
     groups = {} if value is None else value
@@ -281,7 +275,4 @@ def camel_keys(value: Any) -> Any:
     return [camel_keys(item) for item in value] if isinstance(value, list) else value
 
 
-TRANSLATED: Dict[str, Callable[[Any], Any]] = {
-    "output_format": schema_of,
-    "sandbox": camel_keys,
-}
+TRANSLATED: dict[str, Callable[[Any], Any]] = {"output_format": schema_of, "sandbox": camel_keys}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Callable, Deque, Dict, List, Optional, Set, Tuple
+from collections.abc import Callable
 
 from ..log import logger
 from ..support.waiting import Deadline, wait_for
@@ -28,7 +28,7 @@ ANSWERS_BOUND = 16 * 1024 * 1024
 ONE_WRITE = 256 * 1024
 
 # A line, and the session whose bound it counts for; None: an answer.
-Line = Tuple[bytes, Optional[str]]
+Line = tuple[bytes, str | None]
 
 
 class Output:
@@ -42,27 +42,24 @@ class Output:
     """
 
     def __init__(
-        self,
-        write: Callable[[bytes], None],
-        broken: Callable[[], None],
-        bound: int = SESSION_BOUND,
+        self, write: Callable[[bytes], None], broken: Callable[[], None], bound: int = SESSION_BOUND
     ) -> None:
         self._write = write
         self._tell_broken = broken
         self._bound = bound
         # Guards everything below; notified whenever it changes.
         self._changed = threading.Condition(threading.Lock())
-        self._lines: Deque[Line] = deque()
+        self._lines: deque[Line] = deque()
         # Bytes that are not written yet, by session.
-        self._waiting: Dict[Optional[str], int] = {}
+        self._waiting: dict[str | None, int] = {}
         # Sessions that never wait again.
-        self._released: Set[str] = set()
+        self._released: set[str] = set()
         # How often something was written, and begun to be.
         self._writes = self._begun = 0
         self._ended = False
         self.is_broken = False
 
-    def put(self, line: bytes, session_id: Optional[str] = None) -> None:
+    def put(self, line: bytes, session_id: str | None = None) -> None:
         """Write *line* when its turn comes. With a session, wait while too much of it waits."""
         with self._changed:
             if session_id is not None:
@@ -128,11 +125,11 @@ class Output:
         full = self._waiting.get(session_id, 0) > self._bound
         return not full or session_id in self._released or self.is_broken
 
-    def _take(self) -> List[Line]:
+    def _take(self) -> list[Line]:
         """What to write next; nothing at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._lines or self._ended)
-            lines: List[Line] = []
+            lines: list[Line] = []
             size = 0
             while self._lines and size < ONE_WRITE:
                 lines.append(self._lines.popleft())
@@ -140,7 +137,7 @@ class Output:
             self._begun += bool(lines)
             return lines
 
-    def _written(self, lines: List[Line]) -> None:
+    def _written(self, lines: list[Line]) -> None:
         with self._changed:
             self._writes += 1
             for line, session_id in lines:

@@ -14,7 +14,7 @@ comes, up to its end, and the next one is read.
 from __future__ import annotations
 
 import os
-from typing import Any, List, Optional
+from typing import Any
 
 from ..engine.launch.process import WINDOWS, Waker
 from ..protocol.lines import LineSplitter
@@ -94,7 +94,7 @@ class BoundedLines:
         self._size = 0
         self._is_dropping = False
 
-    def feed(self, chunk: bytes) -> List[Optional[bytes]]:
+    def feed(self, chunk: bytes) -> list[bytes | None]:
         """What *chunk* completes; a line that is longer by less than a chunk passes, too."""
         if self._is_dropping:
             end = chunk.find(b"\n")
@@ -102,7 +102,7 @@ class BoundedLines:
                 return []
             self._is_dropping = False
             chunk = chunk[end + 1 :]
-        lines: List[Optional[bytes]] = list(self._splitter.feed(chunk))
+        lines: list[bytes | None] = list(self._splitter.feed(chunk))
         last_end = chunk.rfind(b"\n")
         self._size = (self._size if last_end < 0 else 0) + len(chunk) - last_end - 1
         if self._size > self._longest:
@@ -112,6 +112,6 @@ class BoundedLines:
             lines.append(None)
         return lines
 
-    def end(self) -> List[Optional[bytes]]:
+    def end(self) -> list[bytes | None]:
         """The last line, if the stream ended without finishing it."""
         return list(self._splitter.end())

@@ -7,7 +7,8 @@ A front end that wants more of the CLI has it in a raw session.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Callable, Dict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..support.checks import nearest
@@ -23,7 +24,7 @@ __all__ = ["IN_ORDER", "bound_query"]
 IN_ORDER = ("setModel", "setPermissionMode", "setMaxThinkingTokens")
 
 
-def methods_of(client: Client, policy: Policy) -> Dict[str, Callable[..., Any]]:
+def methods_of(client: Client, policy: Policy) -> dict[str, Callable[..., Any]]:
     """The methods, which answer as they would in the library they come from."""
 
     def set_model(model: Any = None) -> None:

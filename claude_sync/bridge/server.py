@@ -17,9 +17,10 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from logging import DEBUG
 from queue import Empty, SimpleQueue
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Union
 
 from ..errors import ClaudeError, UsageError
 from ..log import logger, shortened
@@ -96,7 +97,7 @@ class Server:
         self,
         read: Callable[[], bytes],
         write: Callable[[bytes], None],
-        policy: Optional[Policy] = None,
+        policy: Policy | None = None,
         max_sessions: int = DEFAULT_MAX_SESSIONS,
         callback_timeout: float = DEFAULT_CALLBACK_TIMEOUT,
         bound: int = SESSION_BOUND,
@@ -116,7 +117,7 @@ class Server:
         self.output = Output(write, lambda: self.stop("the front end reads no more"), bound)
         # Guards the sessions, how many CLIs there are or may be, and whether it is closing.
         self._lock = threading.Lock()
-        self._sessions: Dict[str, AnySession] = {}
+        self._sessions: dict[str, AnySession] = {}
         self._count = 0
         self._closing = False
 
@@ -159,7 +160,7 @@ class Server:
     # What goes out.
 
     def line(
-        self, kind: str, payload: Mapping[str, Any], id: Optional[str], session_id: Optional[str]
+        self, kind: str, payload: Mapping[str, Any], id: str | None, session_id: str | None
     ) -> bytes:
         """A message for the front end."""
         line = Envelope(kind, payload, id, session_id).line
@@ -171,12 +172,12 @@ class Server:
         self,
         code: str,
         text: str,
-        id: Optional[str] = None,
-        session_id: Optional[str] = None,
-        details: Optional[Mapping[str, Any]] = None,
+        id: str | None = None,
+        session_id: str | None = None,
+        details: Mapping[str, Any] | None = None,
     ) -> None:
         """Tell the front end what went wrong."""
-        payload: Dict[str, Any] = {"code": code, "message": text}
+        payload: dict[str, Any] = {"code": code, "message": text}
         if details:
             payload["details"] = details
         self.output.put(self.line("error", payload, id, session_id))
@@ -313,7 +314,7 @@ class Server:
         if request.id is None:
             raise request.invalid("id is missing. Put in that of the callback.request.")
         with self._lock:
-            sessions: List[AnySession] = list(self._sessions.values())
+            sessions: list[AnySession] = list(self._sessions.values())
         if request.session_id is not None:
             sessions = [self._session_of(request)]
         known = [each for each in sessions if isinstance(each, Session)]

@@ -14,7 +14,8 @@ No thread, no file, no clock. Decided here and nowhere else:
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 from ..errors import UsageError
 from ..options import SETTINGS, Options, settings_of
@@ -27,7 +28,7 @@ __all__ = ["document_payload", "raw_payload", "shared_out"]
 SENT = tuple(name for name, setting in SETTINGS.items() if setting.kept == "cli")
 # Of these, what no restart changes: this side does not need it for itself.
 ELSEWHERE = tuple(name for name in SENT if SETTINGS[name].scope == "client")
-DEFAULTS: Dict[str, Any] = {name: setting.default for name, setting in SETTINGS.items()}
+DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in SETTINGS.items()}
 # Where the names of settings in the document and of the CLI differ.
 SANDBOX_KEYS = frozenset(
     {
@@ -37,7 +38,7 @@ SANDBOX_KEYS = frozenset(
 )
 
 
-def shared_out(options: Options) -> Tuple[Options, Dict[str, Any]]:
+def shared_out(options: Options) -> tuple[Options, dict[str, Any]]:
     """What the client itself is made with, and the other settings, by name."""
     given = settings_of(options)
     elsewhere = {
@@ -46,14 +47,14 @@ def shared_out(options: Options) -> Tuple[Options, Dict[str, Any]]:
     return options.replace(**{name: DEFAULTS[name] for name in elsewhere}), elsewhere
 
 
-def raw_payload(options: Options) -> Dict[str, Any]:
+def raw_payload(options: Options) -> dict[str, Any]:
     """The payload of ``session.create`` for a backend of this library."""
     if options.dialect != "cli":
         raise UsageError(
             f"dialect={options.dialect!r} is how a CLI is spoken to, and over a bridge that is "
             "the backend's business. Leave it out."
         )
-    given: Dict[str, Any] = {"include_partial_messages": options.include_partial_messages}
+    given: dict[str, Any] = {"include_partial_messages": options.include_partial_messages}
     for name in SENT:
         value = getattr(options, name)
         if value != DEFAULTS[name]:
@@ -67,7 +68,7 @@ def raw_payload(options: Options) -> Dict[str, Any]:
     return {"prompt": "", "cwd": cwd, "options": given}
 
 
-def document_payload(options: Options) -> Dict[str, Any]:
+def document_payload(options: Options) -> dict[str, Any]:
     """
     The same in the words of the document.
 
@@ -96,7 +97,7 @@ def document_payload(options: Options) -> Dict[str, Any]:
     return {**payload, "options": {settings[name]: value for name, value in given.items()}}
 
 
-def merge_prompts(given: Dict[str, Any]) -> None:
+def merge_prompts(given: dict[str, Any]) -> None:
     """Say the two settings of the prompt in the one form of the document, where it has one."""
     prompt, append = given.get("system_prompt"), given.get("append_system_prompt")
     if isinstance(prompt, dict) and prompt.get("type") == "custom":

@@ -12,7 +12,8 @@ out and whose answers come back, some time, or never.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ..client import Client
@@ -63,7 +64,7 @@ class Session:
         self._plan = plan
         # Guards the callbacks that are open, by their ids.
         self._lock = threading.Lock()
-        self._callbacks: Dict[str, Callback] = {}
+        self._callbacks: dict[str, Callback] = {}
         self._lane = Lane(server.run)
         settings = dict(plan.settings)
         if not (settings.get("resume") or settings.get("continue_conversation")):
@@ -81,7 +82,7 @@ class Session:
 
     # Its life.
 
-    def start(self, id: Optional[str]) -> None:
+    def start(self, id: str | None) -> None:
         """Start the CLI, tell that the session is there, ask the first question."""
         self._server.policy.check_again(self._plan.settings)
         self._client.start()
@@ -170,7 +171,7 @@ class Session:
         self._server.output.put(line, self.id)
 
     def _asked(self, request: Any) -> PermissionAnswer:
-        payload: Dict[str, Any] = {
+        payload: dict[str, Any] = {
             "callback_type": "can_use_tool",
             "tool_name": request.tool,
             "tool_input": request.raw_input,
@@ -184,12 +185,12 @@ class Session:
         request.on_cancel(lambda: self._close(callback))
         return LATER
 
-    def _check_updates(self, updates: Any) -> List[Mapping[str, Any]]:
+    def _check_updates(self, updates: Any) -> list[Mapping[str, Any]]:
         return check_updates(updates, self._server.policy, self._plan.settings["cwd"] or "")
 
-    def _hooks(self) -> Dict[str, List[Dict[str, Any]]]:
+    def _hooks(self) -> dict[str, list[dict[str, Any]]]:
         """The hooks of the front end as the client takes them."""
-        groups: Dict[str, List[Dict[str, Any]]] = {}
+        groups: dict[str, list[dict[str, Any]]] = {}
         for event, matcher in self._plan.hooks:
             limit = self._server.callback_timeout + ALLOWANCE
             group = {"matcher": matcher, "hooks": [self._hook(event)], "timeout": limit}
@@ -235,22 +236,22 @@ class Session:
             text = f"no answer to this callback ({what}) came within {seconds:g} s."
             self._server.error(CALLBACK_TIMEOUT, text, callback.id, self.id)
 
-    def _submit(self, id: Optional[str], prompt: Any) -> None:
+    def _submit(self, id: str | None, prompt: Any) -> None:
         self._server.policy.check_again(self._plan.settings)  # it may have to start the CLI
         turn = self._client.submit(prompt)
         turn.add_done_callback(lambda _: self._turn_ended(id, turn))
 
-    def _turn_ended(self, id: Optional[str], turn: Turn[Any]) -> None:
+    def _turn_ended(self, id: str | None, turn: Turn[Any]) -> None:
         """Tell of an end that the CLI has not told of."""
         error = None if turn.cancelled() else turn.exception(0)
         told = isinstance(error, TurnError) and error.result is not None
         if error is not None and not told and not isinstance(error, ClientClosed):
             self._error(SDK_ERROR, error, id)
 
-    def _in_order(self, id: Optional[str], task: Callable[[], object]) -> None:
+    def _in_order(self, id: str | None, task: Callable[[], object]) -> None:
         self._lane.run(self._guarded(id, task))
 
-    def _guarded(self, id: Optional[str], task: Callable[[], object]) -> Callable[[], None]:
+    def _guarded(self, id: str | None, task: Callable[[], object]) -> Callable[[], None]:
         """*task*, whose failure the front end is told."""
 
         def run() -> None:
@@ -264,16 +265,16 @@ class Session:
 
         return run
 
-    def _error(self, code: str, error: BaseException, id: Optional[str]) -> None:
+    def _error(self, code: str, error: BaseException, id: str | None) -> None:
         self._server.error(code, str(error), id, self.id, details_of(error))
 
-    def _send(self, kind: str, payload: Mapping[str, Any], id: Optional[str]) -> None:
+    def _send(self, kind: str, payload: Mapping[str, Any], id: str | None) -> None:
         self._server.output.put(self._server.line(kind, payload, id, self.id))
 
 
-def details_of(error: BaseException) -> Dict[str, Any]:
+def details_of(error: BaseException) -> dict[str, Any]:
     """What a program may want to know of an error."""
-    details: Dict[str, Any] = {"error": type(error).__name__}
+    details: dict[str, Any] = {"error": type(error).__name__}
     for name in ("exit_code", "stderr_tail", "code", "text"):
         value = getattr(error, name, None)
         if value or (name == "exit_code" and value is not None):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Callable, Deque, Optional, Set
+from typing import TYPE_CHECKING
 
 from ..log import logger
 from ..support.waiting import Deadline
@@ -34,7 +35,7 @@ class Workers:
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.Lock()  # guards the threads
-        self._threads: Set[threading.Thread] = set()
+        self._threads: set[threading.Thread] = set()
 
     def run(self, task: Task) -> None:
         """Run *task* on a thread of its own."""
@@ -70,7 +71,7 @@ class Lane:
     def __init__(self, run: Callable[[Task], None]) -> None:
         self._run = run
         self._lock = threading.Lock()  # guards the tasks; the first one is being done
-        self._tasks: Deque[Task] = deque()
+        self._tasks: deque[Task] = deque()
 
     def run(self, task: Task) -> None:
         """Run *task* after those that came before; it must not raise."""
@@ -102,7 +103,7 @@ class Sender:
         self._transport = transport
         self._failed = failed
         # b"" closes the input of the process, None ends the thread.
-        self._lines: SimpleQueue[Optional[bytes]] = SimpleQueue()
+        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
         self._has_ended = False
         self.thread = thread_of(f"{name}-writer", self._work)
         self.thread.start()
@@ -145,7 +146,7 @@ class Inbox:
     def __init__(self) -> None:
         # Guards the two below; notified of every change.
         self._changed = threading.Condition(threading.Lock())
-        self._waiting: Deque[bytes] = deque()
+        self._waiting: deque[bytes] = deque()
         self._ended = False
 
     def put(self, data: bytes) -> None:

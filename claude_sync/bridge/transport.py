@@ -17,7 +17,8 @@ end (closed, killed, the session's, the backend's) is an end of what can be read
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..engine.launch.transport import Transport
 from ..log import logger
@@ -71,25 +72,25 @@ class SessionTransport(Transport):
     def __init__(self, backend: Callable[[], Backend], settings: Wire) -> None:
         self._find_backend = backend
         self._settings = settings
-        self._payload: Dict[str, Any] = {}
+        self._payload: dict[str, Any] = {}
         self._output = Inbox()
         self._errors = Inbox()
         # Guards what is below; orders what is sent. Notified at the end.
         self._changed = threading.Condition(threading.Lock())
-        self._backend: Optional[Backend] = None
+        self._backend: Backend | None = None
         # What the ids of our envelopes begin with, and how many there were.
         self._ids = ""
         self._count = 0
         self._greeting = ""
         # The id of ``session.create``, until it is answered; then that of the session.
-        self._creating: Optional[str] = None
-        self._session_id: Optional[str] = None
-        self._pid: Optional[int] = None
+        self._creating: str | None = None
+        self._session_id: str | None = None
+        self._pid: int | None = None
         # The session was killed, or is to be as soon as it is there.
         self._is_unwanted = False
         self._is_over = False
         self._is_free = False
-        self._exit_code: Optional[int] = None
+        self._exit_code: int | None = None
 
     # The client's side.
 
@@ -152,19 +153,19 @@ class SessionTransport(Transport):
         if self._backend is not None:
             self._backend.abandon()
 
-    def wait(self, timeout: float) -> Optional[int]:
+    def wait(self, timeout: float) -> int | None:
         """Wait for the end; the exit code of the CLI, if the backend tells it."""
         with self._changed:
             wait_for(self._changed, lambda: self._is_over, Deadline(timeout))
             return self._exit_code
 
     @property
-    def pid(self) -> Optional[int]:
+    def pid(self) -> int | None:
         """The process id of the CLI, on the machine of the backend, if that tells it."""
         return self._pid
 
     @property
-    def exit_code(self) -> Optional[int]:
+    def exit_code(self) -> int | None:
         """The exit code of the CLI, or of the backend that died."""
         return self._exit_code
 
@@ -175,7 +176,7 @@ class SessionTransport(Transport):
 
     # The backend's side. On the thread that reads for all sessions: nothing waits here.
 
-    def receive_lines(self, lines: List[bytes]) -> None:
+    def receive_lines(self, lines: list[bytes]) -> None:
         """Take lines of the CLI of a raw session."""
         self._output.put(b"\n".join(lines) + b"\n")
 
@@ -198,9 +199,7 @@ class SessionTransport(Transport):
             self._leave_locked()
             self._changed.notify_all()
 
-    def backend_ended(
-        self, reason: str, last_words: Sequence[str], exit_code: Optional[int]
-    ) -> None:
+    def backend_ended(self, reason: str, last_words: Sequence[str], exit_code: int | None) -> None:
         """The process is gone, and this session with it."""
         with self._changed:
             self._session_id = self._creating = None
@@ -209,7 +208,7 @@ class SessionTransport(Transport):
 
     # What the two kinds of backends are told, and tell, in their own ways.
 
-    def _payload_of(self, options: Options) -> Dict[str, Any]:
+    def _payload_of(self, options: Options) -> dict[str, Any]:
         """What ``session.create`` says of the settings."""
         raise NotImplementedError
 
@@ -277,14 +276,14 @@ class SessionTransport(Transport):
         # Some backends keep a session whose CLI is dead, or as good as dead.
         self._kill_locked(CLEARING_TIME)
 
-    def _refuse_greeting_locked(self, text: str, code: Optional[str] = None) -> None:
+    def _refuse_greeting_locked(self, text: str, code: str | None = None) -> None:
         self._say(error_reply(self._greeting, text, code))
 
     def _say(self, message: Wire) -> None:
         """Let the client read *message*."""
         self._output.put(encode_json(message))
 
-    def _send_locked(self, kind: str, payload: Wire, id: Optional[str] = None) -> str:
+    def _send_locked(self, kind: str, payload: Wire, id: str | None = None) -> str:
         """Say something to the backend; its id."""
         assert self._backend is not None
         self._count += 1
@@ -299,7 +298,7 @@ class SessionTransport(Transport):
             if self._session_id is not None:
                 self._send_locked("session.kill", self._farewell(timeout))
 
-    def _farewell(self, timeout: float) -> Dict[str, Any]:  # noqa: ARG002
+    def _farewell(self, timeout: float) -> dict[str, Any]:  # noqa: ARG002
         """What ``session.kill`` says."""
         return {}
 
@@ -308,7 +307,7 @@ class SessionTransport(Transport):
         if self._backend is not None and self._is_free and not self._exists:
             self._backend.leave(self)
 
-    def _end_locked(self, lines: Sequence[str], exit_code: Optional[int]) -> None:
+    def _end_locked(self, lines: Sequence[str], exit_code: int | None) -> None:
         if not self._is_over:
             self._is_over = True
             self._exit_code = exit_code
@@ -329,7 +328,7 @@ class RawTransport(SessionTransport):
         super().__init__(backend, settings)
         # What stands before each line; empty until the session is there.
         self._prefix = b""
-        self._held: List[bytes] = []
+        self._held: list[bytes] = []
         self._input_ends = False
         # Bytes that were read, and that the backend does not know of yet. The reader's alone.
         self._taken = 0
@@ -352,10 +351,10 @@ class RawTransport(SessionTransport):
             if self._prefix and self._session_id is not None:
                 self._send_locked("session.end_input", {})
 
-    def _payload_of(self, options: Options) -> Dict[str, Any]:
+    def _payload_of(self, options: Options) -> dict[str, Any]:
         return {**raw_payload(options), "raw": True, "credit": CREDIT}
 
-    def _farewell(self, timeout: float) -> Dict[str, Any]:
+    def _farewell(self, timeout: float) -> dict[str, Any]:
         return {"timeout": timeout}
 
     def _write_locked(self, data: bytes) -> None:
@@ -379,7 +378,7 @@ class RawTransport(SessionTransport):
         if self._input_ends:
             self._send_locked("session.end_input", {})
 
-    def _refuse_greeting_locked(self, text: str, code: Optional[str] = None) -> None:
+    def _refuse_greeting_locked(self, text: str, code: str | None = None) -> None:
         advice = ADVICE if code == INVALID_MESSAGE else ""
         super()._refuse_greeting_locked(text + advice, code)
 

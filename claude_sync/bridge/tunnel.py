@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import threading
 import uuid
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any
 
 from ..engine.launch.command import Launch, build_launch
 from ..engine.launch.process import ProcessTransport
 from ..engine.launch.transport import Transport
+from ..errors import UsageError
 from ..options import Options
 from ..protocol.codec import decode, encode
 from ..protocol.lines import LineSplitter
@@ -40,7 +41,7 @@ __all__ = ["RawSession"]
 LAST_WORDS = 5.0
 
 
-def start_cli(options: Options) -> Tuple[Transport, Launch]:
+def start_cli(options: Options) -> tuple[Transport, Launch]:
     """A CLI that runs, and how it was started."""
     launch = build_launch(options)
     transport = ProcessTransport()
@@ -76,7 +77,7 @@ class RawSession:
         self._is_greeted = False
         # Held while the session starts: it may be killed as soon as it is told of.
         self._starting = threading.Lock()
-        self._threads: List[threading.Thread] = []
+        self._threads: list[threading.Thread] = []
         # Guards the two below; notified when there is room again.
         self._room = threading.Condition(threading.Lock())
         self._credit = plan.credit
@@ -84,10 +85,12 @@ class RawSession:
 
     # Its life.
 
-    def start(self, id: Optional[str]) -> None:
+    def start(self, id: str | None) -> None:
         """Start the CLI, and tell that the session is there."""
         self._server.policy.check_again(self._plan.settings)
         with self._starting:
+            if self._is_closed:
+                raise UsageError("the backend is being closed.")
             self._transport, self._launch = start_cli(self._options)
             name = f"bridge-{self.id[:8]}"
             self._sender = Sender(self._transport, name, self._transport.kill)
@@ -154,7 +157,7 @@ class RawSession:
     def _pump(self, errors: threading.Thread) -> None:
         """Pass on what it prints, whole lines at a time, and tell of the end."""
         between = b"}\n" + self._prefix
-        begun: List[bytes] = []
+        begun: list[bytes] = []
         chunk = b"..."
         while chunk:
             chunk = self._transport.read()
@@ -199,5 +202,5 @@ class RawSession:
         self._is_greeted = True
         return encode({**message, "request": {**self._launch.initialize, **request}})[:-1]
 
-    def _send(self, kind: str, payload: Dict[str, Any], id: Optional[str]) -> None:
+    def _send(self, kind: str, payload: dict[str, Any], id: str | None) -> None:
         self._server.output.put(self._server.line(kind, payload, id, self.id))

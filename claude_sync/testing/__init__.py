@@ -17,7 +17,7 @@ them does not pay for the others.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, List
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import builders
@@ -61,5 +61,5 @@ if not TYPE_CHECKING:  # a checker would believe that there is every name
         return value
 
 
-def __dir__() -> List[str]:
+def __dir__() -> list[str]:
     return sorted(set(globals()) | set(__all__))

@@ -19,10 +19,11 @@ import itertools
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Union
 
-    Wire = Dict[str, Any]
-    Content = Union[str, Dict[str, Any], List[Dict[str, Any]]]
+    Wire = dict[str, Any]
+    Content = Union[str, dict[str, Any], list[dict[str, Any]]]
 
 __all__ = [
     *("ABSENT", "API_MESSAGE_ID", "CAPABILITIES", "MODEL", "SESSION_ID", "VERSIONS", "assistant"),
@@ -41,11 +42,7 @@ MODEL = "claude-stand-in-1"
 TOOLS = ("Task", "Bash", "Read", "Write", "Edit")
 # What the two styles of the stand-ins call themselves.
 VERSIONS = {"new": "2.1.325", "old": "2.1.29"}
-CAPABILITIES = (
-    "interrupt_receipt_v1",
-    "interrupt_cancel_queued_v1",
-    "msg_lifecycle_v1",
-)
+CAPABILITIES = ("interrupt_receipt_v1", "interrupt_cancel_queued_v1", "msg_lifecycle_v1")
 
 
 class Absent:
@@ -98,7 +95,7 @@ def tool_result(id: str, content: Any, is_error: bool = False) -> Wire:
     return {"tool_use_id": id, "type": "tool_result", "content": content, "is_error": is_error}
 
 
-def blocks_of(content: Content) -> List[Wire]:
+def blocks_of(content: Content) -> list[Wire]:
     """*content* as a list of blocks."""
     if isinstance(content, str):
         return [text(content)]
@@ -113,7 +110,7 @@ def blocks_of(content: Content) -> List[Wire]:
 def assistant(
     content: Content,
     message_id: str = API_MESSAGE_ID,
-    parent: Optional[str] = None,
+    parent: str | None = None,
     model: str = MODEL,
     **fields: Any,
 ) -> Wire:
@@ -131,7 +128,7 @@ def assistant(
     return made({"type": "assistant", "message": body, "parent_tool_use_id": parent}, fields)
 
 
-def user(content: Any, parent: Optional[str] = None, **fields: Any) -> Wire:
+def user(content: Any, parent: str | None = None, **fields: Any) -> Wire:
     """A user message the CLI tells of: tool results, or text it put in itself."""
     if isinstance(content, dict):
         content = [dict(content)]
@@ -151,7 +148,7 @@ def replay(message: Mapping[str, Any], **fields: Any) -> Wire:
     return made(echoed, fields)
 
 
-def result(text: Optional[str] = "", uuids: Iterable[Optional[str]] = (), **fields: Any) -> Wire:
+def result(text: str | None = "", uuids: Iterable[str | None] = (), **fields: Any) -> Wire:
     """The end of a turn; *uuids* are the user messages it answers, as new CLIs tell."""
     message: Wire = {
         "type": "result",
@@ -174,9 +171,7 @@ def result(text: Optional[str] = "", uuids: Iterable[Optional[str]] = (), **fiel
     return made(message, fields)
 
 
-def interrupted_result(
-    uuids: Iterable[Optional[str]] = (), style: str = "new", **fields: Any
-) -> Wire:
+def interrupted_result(uuids: Iterable[str | None] = (), style: str = "new", **fields: Any) -> Wire:
     """The end of a turn that was interrupted; only new CLIs call it an error."""
     ending: Wire = {
         "subtype": "error_during_execution",
@@ -208,7 +203,7 @@ def usage(input_tokens: int = 12, output_tokens: int = 0) -> Wire:
 def stream_event(
     event: Mapping[str, Any],
     message_id: str = API_MESSAGE_ID,
-    parent: Optional[str] = None,
+    parent: str | None = None,
     **fields: Any,
 ) -> Wire:
     """An event of the Messages API, passed on by the CLI."""
@@ -224,31 +219,26 @@ def stream_event(
 
 
 def message_start(
-    message_id: str = API_MESSAGE_ID,
-    parent: Optional[str] = None,
-    model: str = MODEL,
-    **fields: Any,
+    message_id: str = API_MESSAGE_ID, parent: str | None = None, model: str = MODEL, **fields: Any
 ) -> Wire:
     """Claude begins a message."""
     message = assistant([], message_id, model=model)["message"]
     return stream_event({"type": "message_start", "message": message}, message_id, parent, **fields)
 
 
-def block_start(block: Optional[Mapping[str, Any]] = None, index: int = 0, **fields: Any) -> Wire:
+def block_start(block: Mapping[str, Any] | None = None, index: int = 0, **fields: Any) -> Wire:
     """Claude begins a block: text, unless *block* says otherwise."""
     begun = text("") if block is None else dict(block)
     event = {"type": "content_block_start", "index": index, "content_block": begun}
     return stream_event(event, **fields)
 
 
-def text_delta(text: str, index: int = 0, parent: Optional[str] = None, **fields: Any) -> Wire:
+def text_delta(text: str, index: int = 0, parent: str | None = None, **fields: Any) -> Wire:
     """A piece of text."""
     return delta({"type": "text_delta", "text": text}, index, parent=parent, **fields)
 
 
-def thinking_delta(
-    thinking: str, index: int = 0, parent: Optional[str] = None, **fields: Any
-) -> Wire:
+def thinking_delta(thinking: str, index: int = 0, parent: str | None = None, **fields: Any) -> Wire:
     """A piece of thinking."""
     return delta({"type": "thinking_delta", "thinking": thinking}, index, parent=parent, **fields)
 
@@ -269,7 +259,7 @@ def block_stop(index: int = 0, **fields: Any) -> Wire:
     return stream_event({"type": "content_block_stop", "index": index}, **fields)
 
 
-def message_delta(stop_reason: Optional[str] = "end_turn", **fields: Any) -> Wire:
+def message_delta(stop_reason: str | None = "end_turn", **fields: Any) -> Wire:
     """How the message ends."""
     event = {
         "type": "message_delta",
@@ -287,10 +277,10 @@ def message_stop(**fields: Any) -> Wire:
 def stream_of(
     text_pieces: Iterable[str],
     message_id: str = API_MESSAGE_ID,
-    parent: Optional[str] = None,
+    parent: str | None = None,
     complete: bool = False,
     **fields: Any,
-) -> List[Wire]:
+) -> list[Wire]:
     """
     A whole message of one block of text, as events.
 
@@ -315,7 +305,7 @@ def system(subtype: str, **fields: Any) -> Wire:
 
 
 def init(
-    session_id: str = SESSION_ID, version: Optional[str] = VERSIONS["new"], **fields: Any
+    session_id: str = SESSION_ID, version: str | None = VERSIONS["new"], **fields: Any
 ) -> Wire:
     """A turn begins. *version* None: a CLI so old that it does not tell."""
     message: Wire = {
@@ -363,7 +353,7 @@ def initialize_response(style: str = "new", **fields: Any) -> Wire:
     return {key: value for key, value in body.items() if value is not ABSENT}
 
 
-def status(status: Optional[str] = "requesting", **fields: Any) -> Wire:
+def status(status: str | None = "requesting", **fields: Any) -> Wire:
     """What the CLI does right now."""
     return system("status", status=status, **fields)
 
@@ -373,7 +363,7 @@ def session_state(state: str, **fields: Any) -> Wire:
     return system("session_state_changed", state=state, **fields)
 
 
-def lifecycle(uuid: Optional[str], state: str, **fields: Any) -> Wire:
+def lifecycle(uuid: str | None, state: str, **fields: Any) -> Wire:
     """How far a new CLI is with the user message *uuid*: queued, started, completed, cancelled."""
     return made({"type": "command_lifecycle", "command_uuid": uuid, "state": state}, fields)
 
@@ -412,7 +402,7 @@ def background_tasks_changed(task_ids: Iterable[str] = (), **fields: Any) -> Wir
 # Requests and replies.
 
 
-def control_request(subtype: str, request_id: Optional[str] = None, **fields: Any) -> Wire:
+def control_request(subtype: str, request_id: str | None = None, **fields: Any) -> Wire:
     """A request of the CLI to the client."""
     body = {"subtype": subtype, **fields}
     request = {key: value for key, value in body.items() if value is not ABSENT}
@@ -427,7 +417,7 @@ def can_use_tool(
     tool: str,
     input: Mapping[str, Any],
     tool_use_id: str = "toolu_01",
-    request_id: Optional[str] = None,
+    request_id: str | None = None,
     **fields: Any,
 ) -> Wire:
     """The CLI asks whether Claude may use a tool."""
@@ -444,9 +434,9 @@ def can_use_tool(
 def hook_callback(
     callback_id: str,
     event: str,
-    input: Optional[Mapping[str, Any]] = None,
-    tool_use_id: Optional[str] = None,
-    request_id: Optional[str] = None,
+    input: Mapping[str, Any] | None = None,
+    tool_use_id: str | None = None,
+    request_id: str | None = None,
     **fields: Any,
 ) -> Wire:
     """The CLI calls a hook; *input* is what it gets besides the usual."""
@@ -461,7 +451,7 @@ def hook_callback(
     return control_request("hook_callback", request_id, **call)
 
 
-def mcp_message(server: str, message: Mapping[str, Any], request_id: Optional[str] = None) -> Wire:
+def mcp_message(server: str, message: Mapping[str, Any], request_id: str | None = None) -> Wire:
     """The CLI speaks to an MCP server inside the client's program."""
     return control_request("mcp_message", request_id, server_name=server, message=dict(message))
 
@@ -471,7 +461,7 @@ def control_cancel(request_id: str) -> Wire:
     return {"type": "control_cancel_request", "request_id": request_id}
 
 
-def control_response(request_id: str, body: Optional[Mapping[str, Any]] = None) -> Wire:
+def control_response(request_id: str, body: Mapping[str, Any] | None = None) -> Wire:
     """The CLI's answer to a request of the client; old CLIs often send no body."""
     response: Wire = {"subtype": "success", "request_id": request_id}
     if body is not None:
@@ -479,7 +469,7 @@ def control_response(request_id: str, body: Optional[Mapping[str, Any]] = None) 
     return {"type": "control_response", "response": response}
 
 
-def control_error(request_id: str, error: str, code: Optional[str] = None) -> Wire:
+def control_error(request_id: str, error: str, code: str | None = None) -> Wire:
     """The CLI's refusal of a request of the client."""
     response = {"subtype": "error", "request_id": request_id, "error": error}
     if code is not None:

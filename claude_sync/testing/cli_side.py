@@ -32,20 +32,10 @@ from . import builders
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import (
-        Any,
-        Dict,
-        Iterable,
-        Iterator,
-        List,
-        Mapping,
-        NoReturn,
-        Optional,
-        Sequence,
-        Union,
-    )
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any, NoReturn
 
-    Wire = Dict[str, Any]
+    Wire = dict[str, Any]
 
 __all__ = [
     "CliSide",
@@ -98,7 +88,7 @@ class CliSide:
     # On the class, because a transport has a property of this name.
     argv: Sequence[str] = ()
 
-    def __init__(self, settings: Optional[Mapping[str, Any]] = None) -> None:
+    def __init__(self, settings: Mapping[str, Any] | None = None) -> None:
         self.settings: Wire = dict(settings or {})
         self.style: str = self.settings.get("style", "new")
         if self.style not in builders.VERSIONS:
@@ -112,7 +102,7 @@ class CliSide:
         self.environ: Mapping[str, str] = {}
         self.partial = True
         self.replays = True
-        self.form: Optional[Wire] = None
+        self.form: Wire | None = None
         self.session_states = False
         self.message_id = builders.API_MESSAGE_ID
         self._messages_begun = 0
@@ -142,7 +132,7 @@ class CliSide:
             if name in self.settings:
                 setattr(self, name, self.settings[name])
 
-    def option(self, flag: str) -> Optional[str]:
+    def option(self, flag: str) -> str | None:
         """The value of *flag* on the command line, in either form, or None."""
         for place, word in enumerate(self.argv):
             if word.startswith(flag + "="):
@@ -166,14 +156,14 @@ class CliSide:
 
     # The parts of a turn.
 
-    def repetition(self, user: Mapping[str, Any]) -> List[Wire]:
+    def repetition(self, user: Mapping[str, Any]) -> list[Wire]:
         """The question again, if this CLI repeats it: old ones leave out slash commands."""
         left_out = self.style == "old" and last_text_of(user).startswith("/")
         if left_out or not self.replays:
             return []
         return [builders.replay(user, session_id=self.session_id)]
 
-    def beginning(self, user: Mapping[str, Any], announced: bool = False) -> List[Wire]:
+    def beginning(self, user: Mapping[str, Any], announced: bool = False) -> list[Wire]:
         """What comes before Claude says anything; *announced*: that it is queued was said."""
         messages = []
         if self.session_states:
@@ -207,7 +197,7 @@ class CliSide:
         self.message_id = f"msg_{self._messages_begun:020d}"
         return self.message_id
 
-    def spoken(self, text: str, pieces: Optional[Sequence[str]] = None) -> List[Wire]:
+    def spoken(self, text: str, pieces: Sequence[str] | None = None) -> list[Wire]:
         """A message of Claude, with a message id of its own."""
         identity = self.next_message_id()
         common: Wire = {"session_id": self.session_id, "model": self.model}
@@ -220,7 +210,7 @@ class CliSide:
                 message["message"]["model"] = self.model
         return messages
 
-    def ending(self, users: Iterable[Mapping[str, Any]], text: str, **fields: Any) -> List[Wire]:
+    def ending(self, users: Iterable[Mapping[str, Any]], text: str, **fields: Any) -> list[Wire]:
         """The result and what follows it."""
         uuids = [user.get("uuid") for user in users] if self.style == "new" else []
         result = builders.result(text, uuids, **{"session_id": self.session_id, **fields})
@@ -228,7 +218,7 @@ class CliSide:
 
     def interruption(
         self, users: Iterable[Mapping[str, Any]], text: str, **fields: Any
-    ) -> List[Wire]:
+    ) -> list[Wire]:
         """What comes after the answer to an interrupt."""
         uuids = [user.get("uuid") for user in users] if self.style == "new" else []
         common: Wire = {"session_id": self.session_id}
@@ -244,7 +234,7 @@ class CliSide:
         messages.append(builders.interrupted_result(uuids, self.style, **common, **fields))
         return [*messages, *self.after_result(uuids, "cancelled")]
 
-    def after_result(self, uuids: Iterable[Optional[str]], state: str) -> List[Wire]:
+    def after_result(self, uuids: Iterable[str | None], state: str) -> list[Wire]:
         """What a new CLI tells when a turn is over."""
         messages = [
             builders.lifecycle(uuid, state, session_id=self.session_id) for uuid in uuids if uuid
@@ -255,7 +245,7 @@ class CliSide:
 
     # What a carrier provides.
 
-    def receive(self, patience: Optional[float] = None) -> Optional[Wire]:
+    def receive(self, patience: float | None = None) -> Wire | None:
         """
         The client's next message; None if *patience* seconds brought none.
 
@@ -305,9 +295,7 @@ class CliSide:
 
     # Hearing.
 
-    def expect(
-        self, type: Optional[str] = None, patience: Optional[float] = None, **keys: Any
-    ) -> Wire:
+    def expect(self, type: str | None = None, patience: float | None = None, **keys: Any) -> Wire:
         """
         Wait for the client's next message, check *keys*, return it whole.
 
@@ -339,14 +327,14 @@ class CliSide:
                 check(message, {"type": "user"})
                 yield message
 
-    def expect_reply(self, request: Mapping[str, Any], patience: Optional[float] = None) -> Wire:
+    def expect_reply(self, request: Mapping[str, Any], patience: float | None = None) -> Wire:
         """Wait for the client's answer to *request*, which must be its next message: the body."""
         identity = request["request_id"]
         reply = self.expect("control_response", patience, request_id=identity, subtype="success")
         body: Wire = reply["response"].get("response") or {}
         return body
 
-    def expect_end(self, patience: Optional[float] = None) -> None:
+    def expect_end(self, patience: float | None = None) -> None:
         """Wait for the client to end its side; anything else it says is an error."""
         waited = self.patience if patience is None else patience
         try:
@@ -368,7 +356,7 @@ class CliSide:
         """Answer a request of the client."""
         self.say(builders.control_response(request["request_id"], body))
 
-    def refuse(self, request: Mapping[str, Any], error: str, code: Optional[str] = None) -> None:
+    def refuse(self, request: Mapping[str, Any], error: str, code: str | None = None) -> None:
         """Refuse a request of the client."""
         self.say(builders.control_error(request["request_id"], error, code))
 
@@ -377,7 +365,7 @@ class CliSide:
         return self.ask(builders.can_use_tool(tool, input, **fields))
 
     def call_hook(
-        self, callback_id: str, event: str, input: Optional[Mapping[str, Any]] = None, **fields: Any
+        self, callback_id: str, event: str, input: Mapping[str, Any] | None = None, **fields: Any
     ) -> Wire:
         """Call a hook; the request, for :meth:`expect_reply`."""
         return self.ask(builders.hook_callback(callback_id, event, input, **fields))
@@ -400,10 +388,10 @@ class CliSide:
     def answer(
         self,
         text: str = "",
-        prompt: Optional[str] = None,
+        prompt: str | None = None,
         *,
-        to: Optional[Mapping[str, Any]] = None,
-        pieces: Optional[Sequence[str]] = None,
+        to: Mapping[str, Any] | None = None,
+        pieces: Sequence[str] | None = None,
         announced: bool = False,
         **fields: Any,
     ) -> Wire:
@@ -443,7 +431,7 @@ class CliSide:
         """Print how a turn begins: it is on the question, its settings, the question again."""
         self.say(*self.beginning(user, announced), *self.repetition(user))
 
-    def speak(self, text: str, pieces: Optional[Sequence[str]] = None) -> None:
+    def speak(self, text: str, pieces: Sequence[str] | None = None) -> None:
         """Print a message of Claude, streamed if the client wants that."""
         self.say(*self.spoken(text, pieces))
 
@@ -486,7 +474,7 @@ def look_up(message: Mapping[str, Any], key: str) -> Any:
 def text_of(user: Mapping[str, Any]) -> str:
     """The text of a user message: its blocks of text, one per line."""
     body = user.get("message")
-    content: Union[str, List[Any], None] = body.get("content") if isinstance(body, dict) else ""
+    content: str | list[Any] | None = body.get("content") if isinstance(body, dict) else ""
     if isinstance(content, str):
         return content
     texts = [block.get("text") for block in content or () if isinstance(block, dict)]
@@ -501,7 +489,7 @@ def last_text_of(user: Mapping[str, Any]) -> str:
     return text if isinstance(text, str) else ""
 
 
-def words_of(text: str) -> List[str]:
+def words_of(text: str) -> list[str]:
     """*text* cut after each space."""
     words = text.split(" ")
     return [word + " " for word in words[:-1]] + words[-1:] if text else []

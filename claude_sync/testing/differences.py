@@ -16,11 +16,12 @@ import dataclasses
 import difflib
 import json
 import re
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 __all__ = ["Difference", "ReplayDifference", "is_compared", "kind_of", "reply_id", "same_form"]
 
-Wire = Dict[str, Any]
+Wire = dict[str, Any]
 
 # What names a message, and not what is said in it.
 IDS = ("uuid", "session_id", "request_id", "id")
@@ -51,8 +52,8 @@ class Difference:
     """
 
     where: str
-    then: Optional[Wire]
-    now: Optional[Wire]
+    then: Wire | None
+    now: Wire | None
     why: str = ""
     notes: Sequence[str] = ()
 
@@ -62,13 +63,13 @@ class Difference:
         reason = f" ({self.why})" if self.why else ""
         return f"{self.where}: the program does not do what was recorded{reason}"
 
-    def diff(self, context: int = 3) -> List[str]:
+    def diff(self, context: int = 3) -> list[str]:
         """The lines of the diff: - what was said then, + what is said now."""
         then, now = shown(self.then), shown(self.now)
         lines = list(difflib.unified_diff(then, now, lineterm="", n=context))
         return ["- asked then, + asked now:", *(line for line in lines[2:] if line[:2] != "@@")]
 
-    def short(self) -> List[str]:
+    def short(self) -> list[str]:
         """As much of it as fits into an error about a CLI that has exited."""
         lines = self.diff(0)
         if len(lines) > FEW_LINES:
@@ -80,14 +81,14 @@ class Difference:
         return "\n".join([self.headline, *self.diff(), *self.notes, advice])
 
 
-def kind_of(message: Wire) -> Tuple[str, str]:
+def kind_of(message: Wire) -> tuple[str, str]:
     """What sort of message it is: those of one sort come in their order."""
     request = message.get("request")
     subtype = request.get("subtype") if isinstance(request, dict) else None
     return str(message.get("type")), str(subtype)
 
 
-def reply_id(message: Wire) -> Optional[str]:
+def reply_id(message: Wire) -> str | None:
     """The id of the request of the CLI that this answers; None if it is no answer."""
     if message.get("type") not in REPLIES:
         return None
@@ -112,7 +113,7 @@ def is_compared(message: Wire) -> bool:
     return True
 
 
-def same_form(value: Any, ids: Dict[str, str], depth: int = 0) -> Any:
+def same_form(value: Any, ids: dict[str, str], depth: int = 0) -> Any:
     """
     A message in the form in which two are compared.
 
@@ -133,7 +134,7 @@ def same_form(value: Any, ids: Dict[str, str], depth: int = 0) -> Any:
     return value
 
 
-def shown(message: Optional[Wire]) -> List[str]:
+def shown(message: Wire | None) -> list[str]:
     """A message as lines for people, the lines of its texts among them."""
     if message is None:
         return ["(nothing)"]

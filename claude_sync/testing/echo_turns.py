@@ -27,13 +27,14 @@ from .cli_side import encoded, last_text_of, text_of, words_of
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Mapping, Sequence, Tuple
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from .offline import Echo
 
-    Wire = Dict[str, Any]
-    Schema = Dict[str, Any]
-    Directive = Tuple[str, Any]
+    Wire = dict[str, Any]
+    Schema = dict[str, Any]
+    Directive = tuple[str, Any]
 
 __all__ = ["EchoTurn", "Interrupted", "described", "directives_of", "example_of"]
 
@@ -78,7 +79,7 @@ class EchoTurn:
         self._echo = echo
         self._cli = echo.cli
         self._said = ""
-        self._denials: List[Wire] = []
+        self._denials: list[Wire] = []
         self._tools_used = 0
 
     @property
@@ -125,7 +126,7 @@ class EchoTurn:
             *([] if alive else self._state("idle")),
         )
 
-    def _state(self, state: str) -> List[Wire]:
+    def _state(self, state: str) -> list[Wire]:
         """The state of the session, if the client wants to know."""
         if not self._cli.session_states:
             return []
@@ -269,7 +270,7 @@ class EchoTurn:
             return decision
         return {"behavior": "deny", "message": str(reply.get("error"))}
 
-    def _outcome(self, name: str, input: Wire) -> Tuple[str, bool]:
+    def _outcome(self, name: str, input: Wire) -> tuple[str, bool]:
         """What a tool that may be used gives, and whether that is an error."""
         _, server, tool = (*name.split("__", 2), "", "")[:3]
         if not name.startswith("mcp__") or server not in self._echo.servers:
@@ -282,7 +283,7 @@ class EchoTurn:
         parts = [str(part.get("text", part.get("type"))) for part in given.get("content") or ()]
         return "\n".join(parts), bool(given.get("isError"))
 
-    def _take_in_waiting(self) -> List[str]:
+    def _take_in_waiting(self) -> list[str]:
         """What arrived in the meantime joins the turn at a tool round; it is echoed, too."""
         cli, echo = self._cli, self._echo
         echo.hear_while_busy()
@@ -329,9 +330,9 @@ class EchoTurn:
         cli.end_turn(user, output, num_turns=0, **about, **self._money())
 
 
-def directives_of(prompt: str) -> List[Directive]:
+def directives_of(prompt: str) -> list[Directive]:
     """The directives in *prompt*, in their order; what is not well formed is only text."""
-    found: List[Directive] = []
+    found: list[Directive] = []
     place = 0
     while (match := DIRECTIVE.search(prompt, place)) is not None:
         place = match.end()

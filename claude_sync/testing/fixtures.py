@@ -16,8 +16,9 @@ import contextlib
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Optional
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..support.conceal import Concealer
@@ -57,16 +58,12 @@ class Tape:
     """
 
     def __init__(
-        self,
-        path: Path,
-        is_recording: bool = False,
-        folder: Optional[Path] = None,
-        **settings: Any,
+        self, path: Path, is_recording: bool = False, folder: Path | None = None, **settings: Any
     ) -> None:
         self.path = path
         self._folders = {} if folder is None else {FOLDER_NAME: str(folder)}
         self.is_recording = is_recording
-        self._recording: Optional[Recording] = None
+        self._recording: Recording | None = None
         # Kept only if the test passes: a recording of a failure is of no use.
         self._fresh = path.with_name(path.name + ".new")
         if is_recording:
@@ -89,7 +86,7 @@ class Tape:
         return self._recording
 
     @property
-    def options(self) -> Dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """The settings of a client that records, or talks to what was recorded: ``**options``."""
         if self._recording is None:
             return {"record": self._fresh}
@@ -132,25 +129,25 @@ def offline_cli() -> ScriptedCli:
 
 def client_options(
     home: Path,
-    scripted_cli: Optional[ScriptedCli] = None,
-    tape: Optional[Tape] = None,
-    model: Optional[LoopbackModel] = None,
-) -> Dict[str, Any]:
+    scripted_cli: ScriptedCli | None = None,
+    tape: Tape | None = None,
+    model: LoopbackModel | None = None,
+) -> dict[str, Any]:
     """The settings with which a client talks to what a test asks for; *home* is for the CLI."""
     if scripted_cli is not None:
         return {"transport": scripted_cli}
     if tape is not None and not tape.is_recording:
         return tape.options
-    options: Dict[str, Any] = {} if tape is None else tape.options
+    options: dict[str, Any] = {} if tape is None else tape.options
     if model is not None:
         home.mkdir(parents=True, exist_ok=True)
         return {**options, "env": model.environment(home)}
     return options if tape is not None else {"transport": offline_cli}
 
 
-def marked_options(options: Dict[str, Any], markers: Iterable[Any]) -> Dict[str, Any]:
+def marked_options(options: dict[str, Any], markers: Iterable[Any]) -> dict[str, Any]:
     """*options* with the settings of *markers*, ``@pytest.mark.claude(...)``; the last one wins."""
-    marked: Dict[str, Any] = {}
+    marked: dict[str, Any] = {}
     for marker in markers:
         if marker.args:
             raise UsageError(

@@ -15,7 +15,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Tuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 __all__ = ["Folders"]
 
@@ -34,12 +35,10 @@ class Folders:
     """
 
     def __init__(
-        self,
-        folders: Optional[Mapping[str, str]] = None,
-        others: Iterable[Tuple[str, str]] = (),
+        self, folders: Mapping[str, str] | None = None, others: Iterable[tuple[str, str]] = ()
     ) -> None:
         self._shown = {name: os.fspath(folder) for name, folder in (folders or {}).items()}
-        self._names: Dict[str, str] = {}
+        self._names: dict[str, str] = {}
         for name, folder in [*self._shown.items(), *others]:
             for form in (folder, escaped(folder)):
                 self._names[form] = name

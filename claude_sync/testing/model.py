@@ -34,8 +34,9 @@ import logging
 import os
 import socket
 import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
+from typing import Any
 
 from ..errors import UsageError
 from ..support.waiting import Deadline
@@ -103,18 +104,18 @@ class LoopbackModel:
 
     """
 
-    def __init__(self, *, usage: Optional[Mapping[str, Any]] = None) -> None:
+    def __init__(self, *, usage: Mapping[str, Any] | None = None) -> None:
         self._usage: Mapping[str, Any] = {**USAGE, **(usage or {})}
         self._name = f"loopback-model-{next(NUMBERS)}"
         # Guards everything below; notified at each request and at close.
         self._changed = threading.Condition()
-        self._server: Optional[LoopbackServer] = None
+        self._server: LoopbackServer | None = None
         self._closed = False
-        self._rules: List[Rule] = []
+        self._rules: list[Rule] = []
         self._default: Script = echo
-        self._requests: List[Request] = []
-        self._asked: Set[Tuple[int, Tuple[str, ...]]] = set()
-        self._places: Dict[str, Place] = {}
+        self._requests: list[Request] = []
+        self._asked: set[tuple[int, tuple[str, ...]]] = set()
+        self._places: dict[str, Place] = {}
 
     # Life cycle.
 
@@ -156,12 +157,8 @@ class LoopbackModel:
         return f"http://127.0.0.1:{self._server.port}"
 
     def environment(
-        self,
-        home: Union[str, os.PathLike[str]],
-        *,
-        inherit: bool = False,
-        retries: Optional[int] = None,
-    ) -> Dict[str, str]:
+        self, home: str | os.PathLike[str], *, inherit: bool = False, retries: int | None = None
+    ) -> dict[str, str]:
         """
         The environment variables with which a real CLI talks to this model only.
 
@@ -195,7 +192,7 @@ class LoopbackModel:
 
     # What it says.
 
-    def when(self, matcher: Matcher, *, kind: Optional[str] = "conversation") -> Rule:
+    def when(self, matcher: Matcher, *, kind: str | None = "conversation") -> Rule:
         """
         Begin a rule; say what it replies with :meth:`Rule.reply` or :meth:`Rule.fail`.
 
@@ -218,18 +215,18 @@ class LoopbackModel:
     # What it was asked.
 
     @property
-    def requests(self) -> List[Request]:
+    def requests(self) -> list[Request]:
         """Every request so far, in order of arrival; a copy."""
         with self._changed:
             return list(self._requests)
 
     @property
-    def conversation(self) -> List[Request]:
+    def conversation(self) -> list[Request]:
         """The requests of the kind ``"conversation"`` so far; a copy."""
         return [request for request in self.requests if request.kind == "conversation"]
 
     def wait_for_request(
-        self, matcher: Matcher, timeout: float = 30.0, *, after: Optional[Request] = None
+        self, matcher: Matcher, timeout: float = 30.0, *, after: Request | None = None
     ) -> Request:
         """
         Return the first request that matches, waiting for it if it has not come yet.
@@ -258,7 +255,7 @@ class LoopbackModel:
             + ("\n".join(heard) or "  nothing at all; does the CLI use environment()?")
         )
 
-    def _arrived(self, index: int, deadline: Deadline) -> List[Request]:
+    def _arrived(self, index: int, deadline: Deadline) -> list[Request]:
         """The requests from *index* on; none if none came in time, or it was closed."""
         with self._changed:
             while len(self._requests) <= index and not self._closed and not deadline.is_over():
@@ -293,9 +290,9 @@ class LoopbackModel:
             return failed(request, Failure(400, f"a rule of the test failed: {exc!r}"))
 
     def _record(
-        self, method: str, path: str, headers: Mapping[str, str], body: Dict[str, Any]
+        self, method: str, path: str, headers: Mapping[str, str], body: dict[str, Any]
     ) -> Request:
-        def was_asked(position: int, texts: Tuple[str, ...]) -> bool:
+        def was_asked(position: int, texts: tuple[str, ...]) -> bool:
             return (position, texts) in self._asked
 
         with self._changed:
@@ -379,7 +376,7 @@ def after_tools(request: Request) -> str:
     return "result: " + "\n".join(result.text for result in request.tool_results)
 
 
-def waits_of(answer: Union[Reply, Failure]) -> Iterator[Frame]:
+def waits_of(answer: Reply | Failure) -> Iterator[Frame]:
     """What is waited for before anything is sent."""
     if isinstance(answer, Reply) and answer.delay:
         yield answer.delay

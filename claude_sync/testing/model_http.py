@@ -24,8 +24,9 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Dict, Iterable, Mapping, Optional
+from typing import Any
 
 from .model_wire import Frame
 
@@ -60,7 +61,7 @@ class Response:
     status: int
     frames: Iterable[Frame]
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    length: Optional[int] = None
+    length: int | None = None
     broken: bool = False
 
 
@@ -87,7 +88,7 @@ class LoopbackServer(ThreadingHTTPServer):
         self.stopped = threading.Event()
         self._name = name
         self._lock = threading.Lock()
-        self._connections: Dict[threading.Thread, socket.socket] = {}
+        self._connections: dict[threading.Thread, socket.socket] = {}
         self._listener = threading.Thread(
             target=self.serve_forever, args=(LISTEN_SLICE,), name=f"{name}-listen", daemon=True
         )

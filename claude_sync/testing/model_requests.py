@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any, Callable, Dict, List, Mapping, Tuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
-Json = Dict[str, Any]
+Json = dict[str, Any]
 
 CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key"})
 
@@ -34,7 +35,7 @@ ADDED = re.compile(
 INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]]*\]")
 
 # Calls the CLI makes for itself, by what their system prompt or their text contains.
-SIDE_CALLS: Tuple[Tuple[str, str, str], ...] = (
+SIDE_CALLS: tuple[tuple[str, str, str], ...] = (
     ("compact", "text", "Your task is to create a detailed summary of"),
     ("title", "system", "new conversation topic"),
     ("title", "system", "sentence-case title"),
@@ -93,12 +94,12 @@ class Request:
     headers: Mapping[str, str] = dataclasses.field(repr=False)
     kind: str
     text: str
-    texts: Tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    texts: tuple[str, ...] = dataclasses.field(default=(), repr=False)
     added: str = dataclasses.field(default="", repr=False)
     is_continuation: bool = False
     after_interrupt: bool = False
-    tool_results: Tuple[ToolResult, ...] = ()
-    images: Tuple[Json, ...] = dataclasses.field(default=(), repr=False)
+    tool_results: tuple[ToolResult, ...] = ()
+    images: tuple[Json, ...] = dataclasses.field(default=(), repr=False)
 
     @property
     def stream(self) -> bool:
@@ -116,12 +117,12 @@ class Request:
         return "\n".join(texts_of(self.body.get("system")))
 
     @property
-    def messages(self) -> List[Json]:
+    def messages(self) -> list[Json]:
         """The conversation so far, as it was sent."""
         return messages_of(self.body)
 
     @property
-    def tools(self) -> List[str]:
+    def tools(self) -> list[str]:
         """The names of the tools the model may use."""
         return [str(tool.get("name")) for tool in self.body.get("tools") or ()]
 
@@ -132,7 +133,7 @@ def parse_request(
     path: str,
     headers: Mapping[str, str],
     body: Json,
-    was_asked: Callable[[int, Tuple[str, ...]], bool],
+    was_asked: Callable[[int, tuple[str, ...]], bool],
 ) -> Request:
     """
     Read one HTTP request.
@@ -195,13 +196,13 @@ def kind_of(method: str, path: str, body: Json, content: Any) -> str:
     return "conversation"
 
 
-def messages_of(body: Json) -> List[Json]:
+def messages_of(body: Json) -> list[Json]:
     """The messages of a request's body."""
     messages = body.get("messages")
     return [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
 
 
-def blocks_of(content: Any) -> List[Json]:
+def blocks_of(content: Any) -> list[Json]:
     """The blocks of a message's content, which may also be a plain string."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -210,14 +211,14 @@ def blocks_of(content: Any) -> List[Json]:
     return []
 
 
-def texts_of(content: Any) -> List[str]:
+def texts_of(content: Any) -> list[str]:
     """The texts of the text blocks of *content*."""
     return [str(b.get("text", "")) for b in blocks_of(content) if b.get("type") == "text"]
 
 
-def typed_texts(content: Any) -> List[str]:
+def typed_texts(content: Any) -> list[str]:
     """The texts of a user message that the user typed, after the last interrupt."""
-    typed: List[str] = []
+    typed: list[str] = []
     for words in texts_of(content):
         parts = INTERRUPTED.split(words)
         if len(parts) > 1:
@@ -228,7 +229,7 @@ def typed_texts(content: Any) -> List[str]:
     return typed
 
 
-def added_text(content: Any, following: List[Json]) -> str:
+def added_text(content: Any, following: list[Json]) -> str:
     """What the CLI added to a user message, in its blocks or in messages after it."""
     texts = texts_of(content)
     for block in blocks_of(content):
@@ -240,7 +241,7 @@ def added_text(content: Any, following: List[Json]) -> str:
     return "\n".join(added)
 
 
-def last_question(messages: List[Json]) -> str:
+def last_question(messages: list[Json]) -> str:
     """What the user typed last, in whichever message that was."""
     for message in reversed(messages):
         if message.get("role") == "user":
@@ -250,7 +251,7 @@ def last_question(messages: List[Json]) -> str:
     return ""
 
 
-def tool_results_of(content: Any) -> Tuple[ToolResult, ...]:
+def tool_results_of(content: Any) -> tuple[ToolResult, ...]:
     """The tool results of a user message."""
     return tuple(
         ToolResult(
@@ -263,9 +264,9 @@ def tool_results_of(content: Any) -> Tuple[ToolResult, ...]:
     )
 
 
-def images_of(content: Any) -> Tuple[Json, ...]:
+def images_of(content: Any) -> tuple[Json, ...]:
     """The sources of the images of a user message, those inside tool results included."""
-    found: List[Json] = []
+    found: list[Json] = []
     for block in blocks_of(content):
         if block.get("type") == "image":
             found.append(block.get("source") or {})

@@ -15,7 +15,9 @@ from __future__ import annotations
 import dataclasses
 import re
 import threading
-from typing import Any, Callable, Dict, List, Optional, Pattern, Union
+from collections.abc import Callable
+from re import Pattern
+from typing import Any, Union
 
 from ..errors import UsageError
 from .model_requests import Request
@@ -38,7 +40,7 @@ class Rule:
     round, unless ``then_reply`` says what comes.
     """
 
-    def __init__(self, matcher: Matcher, kind: Optional[str]) -> None:
+    def __init__(self, matcher: Matcher, kind: str | None) -> None:
         check_matcher(matcher)
         if kind not in (None, *KINDS):
             raise UsageError(
@@ -47,9 +49,9 @@ class Rule:
         self._matcher = matcher
         self._kind = kind
         self._lock = threading.Lock()  # guards _steps and their counts
-        self._steps: List[Step] = []
+        self._steps: list[Step] = []
 
-    def reply(self, content: Script, *, times: Optional[int] = None, **settings: Any) -> Rule:
+    def reply(self, content: Script, *, times: int | None = None, **settings: Any) -> Rule:
         """
         Say *content*; *settings* are those of :class:`Reply`: ``gate``, ``delay``, ``usage``, ...
 
@@ -59,12 +61,7 @@ class Rule:
         return self._add_step(with_settings(content, settings), times)
 
     def fail(
-        self,
-        status: int,
-        message: Optional[str] = None,
-        *,
-        times: Optional[int] = None,
-        **settings: Any,
+        self, status: int, message: str | None = None, *, times: int | None = None, **settings: Any
     ) -> Rule:
         """Answer with an HTTP error; the rest is that of :class:`Failure`, *times* as above."""
         return self._add_step(Failure(status, message, **settings), times)
@@ -82,7 +79,7 @@ class Rule:
             self._steps[-1].rounds.append(with_settings(content, settings))
         return self
 
-    def _add_step(self, script: Script, times: Optional[int]) -> Rule:
+    def _add_step(self, script: Script, times: int | None) -> Rule:
         if times is not None and times < 1:
             raise UsageError(f"times={times} would never reply. Leave the rule out instead.")
         with self._lock:
@@ -98,7 +95,7 @@ class Rule:
             return False
         return self._kind in (None, request.kind) and is_match(self._matcher, request)
 
-    def take(self) -> Optional[List[Script]]:
+    def take(self) -> list[Script] | None:
         """The rounds of the next turn; None once the rule is used up. Thread: any."""
         with self._lock:
             for step in self._steps:
@@ -114,18 +111,18 @@ class Rule:
 class Step:
     """One reply of a rule with the rounds that follow it; *left*: None is for ever."""
 
-    rounds: List[Script]
-    left: Optional[int]
+    rounds: list[Script]
+    left: int | None
 
 
 @dataclasses.dataclass
 class Place:
     """Where a turn stands in its script."""
 
-    rounds: List[Script]
+    rounds: list[Script]
     index: int = 0
 
-    def script(self) -> Optional[Script]:
+    def script(self) -> Script | None:
         """What to say now; None where the script has ended and the turn goes on."""
         if self.index < len(self.rounds):
             return self.rounds[self.index]
@@ -151,7 +148,7 @@ def is_match(matcher: Matcher, request: Request) -> bool:
     return bool(matcher(request))
 
 
-def with_settings(content: Script, settings: Dict[str, Any]) -> Script:
+def with_settings(content: Script, settings: dict[str, Any]) -> Script:
     """*content* with the settings of the call; a function's replies get them too."""
     if not callable(content):
         return as_reply(content, settings)
@@ -160,7 +157,7 @@ def with_settings(content: Script, settings: Dict[str, Any]) -> Script:
     return lambda request: as_reply(function(request), settings)
 
 
-def as_reply(answer: Answer, settings: Dict[str, Any]) -> Union[Reply, Failure]:
+def as_reply(answer: Answer, settings: dict[str, Any]) -> Reply | Failure:
     """*answer* as a reply with those settings; an error has none of them."""
     if isinstance(answer, Failure):
         return answer

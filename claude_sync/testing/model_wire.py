@@ -15,12 +15,13 @@ import dataclasses
 import itertools
 import json
 import threading
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Union
 
 from ..errors import UsageError
 from .model_requests import Request
 
-Json = Dict[str, Any]
+Json = dict[str, Any]
 # Bytes to send, seconds to wait, or an event to wait for.
 Frame = Union[bytes, float, threading.Event]
 # What a rule may say; a function is asked with the Request and returns one of the others.
@@ -65,7 +66,7 @@ class Block:
     wire: Mapping[str, Any]
     pieces: int = 2
     delay: float = 0.0
-    gate: Optional[threading.Event] = None
+    gate: threading.Event | None = None
 
 
 def text(words: str, **settings: Any) -> Block:
@@ -79,7 +80,7 @@ def thinking(words: str, *, signature: str = "c2lnbmVk", **settings: Any) -> Blo
 
 
 def tool_use(
-    name: str, input: Mapping[str, Any], *, id: Optional[str] = None, **settings: Any
+    name: str, input: Mapping[str, Any], *, id: str | None = None, **settings: Any
 ) -> Block:
     """A call of a tool; without *id* each time it is sent it gets a new one."""
     identity = {} if id is None else {"id": id}
@@ -105,11 +106,11 @@ class Reply:
     """
 
     content: Content
-    gate: Optional[threading.Event] = None
+    gate: threading.Event | None = None
     delay: float = 0.0
-    usage: Optional[Mapping[str, Any]] = None
-    stop_reason: Optional[str] = None
-    headers: Optional[Mapping[str, str]] = None
+    usage: Mapping[str, Any] | None = None
+    stop_reason: str | None = None
+    headers: Mapping[str, str] | None = None
     ending: str = "complete"
 
     def __post_init__(self) -> None:
@@ -132,11 +133,11 @@ class Failure:
     """
 
     status: int
-    message: Optional[str] = None
-    kind: Optional[str] = None
-    retry_after: Optional[float] = None
-    headers: Optional[Mapping[str, str]] = None
-    gate: Optional[threading.Event] = None
+    message: str | None = None
+    kind: str | None = None
+    retry_after: float | None = None
+    headers: Mapping[str, str] | None = None
+    gate: threading.Event | None = None
 
     def __post_init__(self) -> None:
         status = self.status
@@ -147,7 +148,7 @@ class Failure:
 failure = Failure
 
 
-def cut(content: Content = "", *, error: Optional[str] = None) -> Reply:
+def cut(content: Content = "", *, error: str | None = None) -> Reply:
     """
     A reply whose connection drops after *content*.
 
@@ -165,7 +166,7 @@ def garbled(content: Content = "") -> Reply:
 # On the wire.
 
 
-def parts_of(content: Content) -> List[Any]:
+def parts_of(content: Content) -> list[Any]:
     """The texts and blocks of *content*."""
     return list(content) if isinstance(content, (list, tuple)) else [content]
 
@@ -183,9 +184,9 @@ def check_content(content: Content) -> None:
             )
 
 
-def prepare(content: Content) -> List[Block]:
+def prepare(content: Content) -> list[Block]:
     """The blocks of *content*, each tool use with an id."""
-    blocks: List[Block] = []
+    blocks: list[Block] = []
     for part in parts_of(content):
         block = text(part) if isinstance(part, str) else part
         block = block if isinstance(block, Block) else Block(block)
@@ -270,7 +271,7 @@ def stream(
 
 def opening(wire: Mapping[str, Any]) -> Json:
     """A block as ``content_block_start`` brings it: still empty."""
-    empty: Dict[str, Json] = {
+    empty: dict[str, Json] = {
         "text": {"text": ""},
         "thinking": {"thinking": "", "signature": ""},
         "tool_use": {"input": {}},

@@ -24,9 +24,10 @@ from .echo_turns import EchoTurn, Interrupted
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Set, Tuple
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
-    Wire = Dict[str, Any]
+    Wire = dict[str, Any]
     Control = Callable[["Echo", Wire], Wire]
 
 __all__ = ["NOTICE", "Echo", "echo"]
@@ -62,19 +63,19 @@ class Echo:
 
     def __init__(self, cli: CliSide) -> None:
         self.cli = cli
-        self.waiting: Deque[Wire] = collections.deque()
-        self.turn: List[Wire] = []
-        self.asking: Optional[Wire] = None
+        self.waiting: collections.deque[Wire] = collections.deque()
+        self.turn: list[Wire] = []
+        self.asking: Wire | None = None
         self.cost = 0.0
-        self.background: List[Tuple[float, str]] = []
+        self.background: list[tuple[float, str]] = []
         # The client's own servers; those that it added, and those that are switched off.
-        self.servers: List[str] = []
-        self.added: List[str] = []
-        self.disabled: Set[str] = set()
+        self.servers: list[str] = []
+        self.added: list[str] = []
+        self.disabled: set[str] = set()
         self.settings: Wire = {}
         self._hooks: Wire = {}
-        self._announced: Set[Any] = set()
-        self._replies: Dict[str, Wire] = {}
+        self._announced: set[Any] = set()
+        self._replies: dict[str, Wire] = {}
         self._interrupted = False
         self._ended = False
 
@@ -106,7 +107,7 @@ class Echo:
 
     # Hearing.
 
-    def hear(self, patience: Optional[float]) -> bool:
+    def hear(self, patience: float | None) -> bool:
         """Take in one message; whether one came."""
         try:
             message = self.cli.receive(patience)
@@ -149,7 +150,7 @@ class Echo:
         if self._interrupted:
             raise Interrupted
 
-    def reply_to(self, request: Wire) -> Optional[Wire]:
+    def reply_to(self, request: Wire) -> Wire | None:
         """Wait for the client's reply to a request of ours; None if its side has ended."""
         identity = request["request_id"]
         while identity not in self._replies:
@@ -223,7 +224,7 @@ class Echo:
         answer = (reply.get("response") or {}).get("mcp_response")
         return answer if isinstance(answer, dict) else {}
 
-    def refusal_of_hooks(self, name: str, input: Wire, identity: str) -> Optional[str]:
+    def refusal_of_hooks(self, name: str, input: Wire, identity: str) -> str | None:
         """Ask the client's PreToolUse hooks about a tool; why one of them refuses, or None."""
         for hook in self._hooks.get("PreToolUse") or ():
             # A pattern in the real CLI; to list names is enough here.
@@ -311,7 +312,7 @@ class Echo:
         return {}
 
 
-CONTROLS: Dict[Any, Control] = {
+CONTROLS: dict[Any, Control] = {
     "set_model": Echo._set_model,
     "set_permission_mode": Echo._set_mode,
     "set_max_thinking_tokens": Echo._accept,

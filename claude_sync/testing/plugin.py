@@ -18,8 +18,9 @@ of the same name in a program's own tests takes precedence, as always.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Generator, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -105,7 +106,7 @@ def recording(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tape]:
 
 
 @pytest.fixture
-def claude_options(request: pytest.FixtureRequest, tmp_path: Path) -> Dict[str, Any]:
+def claude_options(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     """The settings of ``claude``, for a program that opens its clients itself: ``**options``."""
     from claude_sync.testing.fixtures import client_options, marked_options
 
@@ -118,7 +119,7 @@ def claude_options(request: pytest.FixtureRequest, tmp_path: Path) -> Dict[str, 
 
 
 @pytest.fixture
-def claude(claude_options: Dict[str, Any]) -> Iterator[Client]:
+def claude(claude_options: dict[str, Any]) -> Iterator[Client]:
     """An open client: of ``scripted_cli``, ``recording``, ``loopback_model``, or the echo."""
     from claude_sync import Client
 

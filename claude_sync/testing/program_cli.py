@@ -23,20 +23,10 @@ from .cli_side import CliSide, EndOfInput
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import (
-        Any,
-        Callable,
-        Deque,
-        Dict,
-        List,
-        Mapping,
-        NoReturn,
-        Optional,
-        Sequence,
-        Union,
-    )
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, NoReturn
 
-    Wire = Dict[str, Any]
+    Wire = dict[str, Any]
     Script = Callable[["ProgramCli"], object]
 
 __all__ = ["SETTINGS_FLAG", "ProgramCli", "main"]
@@ -71,7 +61,7 @@ class ProgramCli(CliSide):
 
     # What a carrier provides.
 
-    def receive(self, patience: Optional[float] = None) -> Optional[Wire]:
+    def receive(self, patience: float | None = None) -> Wire | None:
         """See :meth:`CliSide.receive`. As a real CLI does, it exits at a line that is no JSON."""
         line = self._lines.next(patience)
         if line is None:
@@ -244,13 +234,13 @@ class LineReader:
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._source: Union[PipeSource, ThreadedSource]
+        self._source: PipeSource | ThreadedSource
         self._source = ThreadedSource(descriptor) if os.name == "nt" else PipeSource(descriptor)
-        self._lines: Deque[bytes] = collections.deque()
-        self._begun: List[bytes] = []
+        self._lines: collections.deque[bytes] = collections.deque()
+        self._begun: list[bytes] = []
         self._ended = False
 
-    def next(self, patience: Optional[float]) -> Optional[bytes]:
+    def next(self, patience: float | None) -> bytes | None:
         """The next line that is not blank; b"" at the end; None if *patience* ran out."""
         deadline = None if patience is None else time.monotonic() + patience
         while True:
@@ -290,7 +280,7 @@ class PipeSource:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
-    def read(self, patience: Optional[float]) -> Optional[bytes]:
+    def read(self, patience: float | None) -> bytes | None:
         """What has arrived; b"" at the end; None if *patience* seconds brought nothing."""
         if patience is not None:
             import select
@@ -316,7 +306,7 @@ class ThreadedSource:
         # A daemon: nothing else could end it, for it waits for the client.
         threading.Thread(target=self._carry, name="stand-in-input", daemon=True).start()
 
-    def read(self, patience: Optional[float]) -> Optional[bytes]:
+    def read(self, patience: float | None) -> bytes | None:
         """As :meth:`PipeSource.read`."""
         import queue
 

@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NoReturn, Optional, Union
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..engine.recording.recordings import Life, lives_of
 from ..errors import UsageError
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Recording", "ReplayDifference"]
 
-Wire = Dict[str, Any]
+Wire = dict[str, Any]
 Same = Callable[[Wire, Wire], object]
 
 KILLED = -9
@@ -62,13 +63,13 @@ class Recording(os.PathLike):  # type: ignore[type-arg]
 
     def __init__(
         self,
-        path: Union[str, os.PathLike[str]],
+        path: str | os.PathLike[str],
         *,
-        client: Optional[str] = None,
-        same: Optional[Same] = None,
-        speed: Optional[float] = None,
+        client: str | None = None,
+        same: Same | None = None,
+        speed: float | None = None,
         patience: float = 30.0,
-        folders: Optional[Mapping[str, str]] = None,
+        folders: Mapping[str, str] | None = None,
     ) -> None:
         if speed is not None and not speed > 0:
             raise UsageError(f"speed is a number above 0, or None for no pauses; not {speed!r}.")
@@ -81,12 +82,12 @@ class Recording(os.PathLike):  # type: ignore[type-arg]
         self.patience = patience
         self.folders = Folders(folders)
         self._lock = threading.Lock()  # guards all below
-        self._replays: List[Replay] = []
+        self._replays: list[Replay] = []
         # Those that nobody plays yet.
         self._free = list(self.lives)
-        self._difference: Optional[Difference] = None
+        self._difference: Difference | None = None
         # The ids of this program's messages, by those of the recorded one.
-        self.ids: Dict[str, str] = {}
+        self.ids: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return f"Recording({self.path!r})"
@@ -107,7 +108,7 @@ class Recording(os.PathLike):  # type: ignore[type-arg]
             self._replays.append(replay)
         return replay
 
-    def life_for(self, client: Optional[str]) -> Life:
+    def life_for(self, client: str | None) -> Life:
         """What a process that is started now plays, for a client of this name."""
         with self._lock:
             named = [life for life in self._free if client is not None and life.client == client]

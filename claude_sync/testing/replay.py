@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any, Dict, List, NoReturn, Optional, Set
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..support.conceal import Concealer, TooDeep
 from .cli_side import encoded
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Replay"]
 
-Wire = Dict[str, Any]
+Wire = dict[str, Any]
 
 KILLED = -9
 # So much is said in one piece.
@@ -64,15 +64,15 @@ class Replay(ScriptedCli):
         self._concealer = Concealer()
         self._place = 0
         # What the program has said, and its place has not come.
-        self._kept: List[Wire] = []
+        self._kept: list[Wire] = []
         # What it waits for: a turn, and replies to its requests, by their recorded ids.
         self._turn_runs = False
-        self._requests: Dict[str, str] = {}
+        self._requests: dict[str, str] = {}
         # The requests of the CLI.
-        self._served: Set[str] = set()
+        self._served: set[str] = set()
         # Set while nothing is left to say before the program says something.
         self._quiet = threading.Event()
-        self._notes: List[str] = []
+        self._notes: list[str] = []
 
     # The client's side.
 
@@ -101,7 +101,7 @@ class Replay(ScriptedCli):
             raise AssertionError("the replay still has something to say, and cannot hang up")
         self.hang_up(exit_code)
 
-    def missing(self) -> Optional[Difference]:
+    def missing(self) -> Difference | None:
         """What the program said then and has not said now; None if there is no such thing."""
         for line in self.life.lines[self._place :]:
             if line.is_heard and line.message is not None:
@@ -131,7 +131,7 @@ class Replay(ScriptedCli):
 
     def _play_lines(self) -> None:
         lines = self.life.lines
-        said: List[bytes] = []
+        said: list[bytes] = []
         before = lines[0].seconds if lines else 0.0
         while self._place < len(lines):
             line = lines[self._place]
@@ -150,7 +150,7 @@ class Replay(ScriptedCli):
             self._place += 1
         self._say_all(said)
 
-    def _say_all(self, said: List[bytes]) -> None:
+    def _say_all(self, said: list[bytes]) -> None:
         if said:
             self._quiet.clear()
             self.print_raw(b"".join(said))
@@ -194,7 +194,7 @@ class Replay(ScriptedCli):
                 self._stop(line, instead, f"{patience:g} seconds went by")
             self._keep(heard)
 
-    def _keep(self, message: Optional[Wire]) -> None:
+    def _keep(self, message: Wire | None) -> None:
         if message is not None:
             self._kept.append(message)
 
@@ -242,7 +242,7 @@ class Replay(ScriptedCli):
 
     # The end.
 
-    def _code_at_the_end(self) -> Optional[int]:
+    def _code_at_the_end(self) -> int | None:
         """The exit code of a process that ended by itself; None: it ends with the client."""
         life = self.life
         waits = self._turn_runs or bool(self._requests)
@@ -250,14 +250,14 @@ class Replay(ScriptedCli):
             return KILLED if life.exit_code is None else life.exit_code
         return None
 
-    def _stop(self, line: Optional[Line], now: Optional[Wire], why: str = "") -> NoReturn:
+    def _stop(self, line: Line | None, now: Wire | None, why: str = "") -> NoReturn:
         difference = self._difference(line, now, why)
         self._recording.differs(difference)
         for text in difference.short():
             self.print_error(text)
         raise Stopped
 
-    def _difference(self, line: Optional[Line], now: Optional[Wire], why: str) -> Difference:
+    def _difference(self, line: Line | None, now: Wire | None, why: str) -> Difference:
         recorded = line.message if line is not None else None
         # Behind the last one, if anything was said then at all.
         line = line or next(reversed(self.life.lines), None)
@@ -270,12 +270,12 @@ class Replay(ScriptedCli):
             self._notes,
         )
 
-    def _note_argv(self, then: List[str], now: List[str]) -> None:
+    def _note_argv(self, then: list[str], now: list[str]) -> None:
         self._notes += [f"- started then with {word}" for word in then if word not in now]
         self._notes += [f"+ started now with {word}" for word in now if word not in then]
 
 
-def requests_in(life: Life) -> Set[str]:
+def requests_in(life: Life) -> set[str]:
     """The ids of what the CLI asked for in *life*."""
     return {
         str(line.message.get("request_id"))
@@ -284,7 +284,7 @@ def requests_in(life: Life) -> Set[str]:
     }
 
 
-def is_counterpart(recorded: Optional[Wire], message: Wire) -> bool:
+def is_counterpart(recorded: Wire | None, message: Wire) -> bool:
     """Whether the program says, with *message*, something of the sort of *recorded*."""
     if recorded is None or reply_id(recorded) != reply_id(message):
         return False

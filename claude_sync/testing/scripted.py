@@ -32,7 +32,8 @@ import json
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, NoReturn, Optional
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..engine.launch.transport import Transport
 from .cli_side import CliSide, EndOfInput, ExpectedInVain
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ScriptedCli"]
 
-Wire = Dict[str, Any]
+Wire = dict[str, Any]
 Script = Callable[["ScriptedCli"], object]
 
 KILLED = -9
@@ -67,22 +68,22 @@ class ScriptedCli(CliSide, Transport):
 
     """
 
-    def __init__(self, script: Optional[Script] = None, **settings: Any) -> None:
+    def __init__(self, script: Script | None = None, **settings: Any) -> None:
         super().__init__(settings)
-        self.launch: Optional[Launch] = None
+        self.launch: Launch | None = None
         # Guards all below; told of every change. Each read and each expect waits on it.
         self._changed = threading.Condition()
-        self._output: Deque[bytes] = collections.deque()
-        self._errors: Deque[bytes] = collections.deque()
-        self._input: Deque[bytes] = collections.deque()
+        self._output: collections.deque[bytes] = collections.deque()
+        self._errors: collections.deque[bytes] = collections.deque()
+        self._input: collections.deque[bytes] = collections.deque()
         self._unfinished = b""
         # The client has ended its side / the CLI has ended.
         self._client_left = False
         self._gone = False
-        self._exit_code: Optional[int] = None
+        self._exit_code: int | None = None
         self._script = None if script is None else checked(script)
-        self._player: Optional[threading.Thread] = None
-        self._script_error: Optional[BaseException] = None
+        self._player: threading.Thread | None = None
+        self._script_error: BaseException | None = None
 
     # The client's side.
 
@@ -129,7 +130,7 @@ class ScriptedCli(CliSide, Transport):
         self._leave(KILLED)
 
     @property
-    def exit_code(self) -> Optional[int]:
+    def exit_code(self) -> int | None:
         """How it ended; None while it lives."""
         with self._changed:
             return self._exit_code
@@ -157,7 +158,7 @@ class ScriptedCli(CliSide, Transport):
             self._begin(script)
         return script
 
-    def receive(self, patience: Optional[float] = None) -> Optional[Wire]:
+    def receive(self, patience: float | None = None) -> Wire | None:
         """See :meth:`CliSide.receive`."""
         deadline = None if patience is None else time.monotonic() + patience
         with self._changed:
@@ -249,13 +250,13 @@ class ScriptedCli(CliSide, Transport):
         finally:
             self.hang_up(code)
 
-    def _take(self, source: Deque[bytes]) -> bytes:
+    def _take(self, source: collections.deque[bytes]) -> bytes:
         with self._changed:
             while not source and not self._gone:
                 self._changed.wait()
             return source.popleft() if source else b""
 
-    def _put(self, target: Deque[bytes], data: bytes) -> None:
+    def _put(self, target: collections.deque[bytes], data: bytes) -> None:
         with self._changed:
             if data and not self._gone:  # an empty portion would mean the end
                 target.append(data)

@@ -25,8 +25,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any
 
 from ..errors import UsageError
 from .program_cli import SETTINGS_FLAG
@@ -54,7 +55,7 @@ class StandIn:
 
     """
 
-    def __init__(self, script: Optional[Callable[[Any], object]] = None, **settings: Any) -> None:
+    def __init__(self, script: Callable[[Any], object] | None = None, **settings: Any) -> None:
         refuse_where_it_repeats()
         if settings.get("style", "new") not in ("new", "old"):
             raise UsageError(f"style is 'new' or 'old', not {settings['style']!r}")
@@ -66,7 +67,7 @@ class StandIn:
             raise UsageError(f"a setting cannot be sent to a process: {error}") from None
         # Isolated and without site: a start takes half as long. A script gets our path.
         python = [sys.executable, "-I", "-S"]
-        self.command: List[str] = [*python, PROGRAM, f"{SETTINGS_FLAG}{words}"]
+        self.command: list[str] = [*python, PROGRAM, f"{SETTINGS_FLAG}{words}"]
 
     def __repr__(self) -> str:
         return f"StandIn({self.command[-1]})"
@@ -83,7 +84,7 @@ def refuse_where_it_repeats() -> None:
         )
 
 
-def where_to_find(script: Callable[[Any], object]) -> Dict[str, Any]:
+def where_to_find(script: Callable[[Any], object]) -> dict[str, Any]:
     """The settings from which a process finds *script*."""
     name = getattr(script, "__qualname__", "")
     if not isinstance(script, FunctionType) or "<" in name:

@@ -79,12 +79,6 @@ def dies_once(cli):
             cli.answer("resumed", to=message)
 
 
-def does_not_start(cli):
-    """Refuse to start."""
-    cli.print_error("error: unknown option")
-    cli.exit(2)
-
-
 def calls_hooks(cli):
     """Call the hook of that number; end the turn with what it answered."""
     greeting = cli.accept()

@@ -65,16 +65,6 @@ def nothing_outlives_the_file():
     assert not [thread.name for thread in left if thread.is_alive()]
 
 
-def test_text_comes_while_it_is_written(client):
-    """Every piece once, as without a bridge."""
-    pieces = []
-    client.on_text(pieces.append)
-    answer = client.ask("[[deltas 200]]", timeout=PATIENCE)
-    assert "".join(pieces) == answer
-    with client.stream("one two three", timeout=PATIENCE) as turn:
-        assert "".join(turn) == "echo: one two three"
-
-
 def test_functions_of_this_program_are_called(client_of):
     """Claude's call comes here, and what it returns goes back; a failure as one."""
     where = []
@@ -167,16 +157,6 @@ def test_a_cli_that_dies_is_resumed(client_of):
         client.ask("go", timeout=PATIENCE)
     assert caught.value.exit_code == 3
     assert client.ask("go on", timeout=PATIENCE) == "resumed"
-
-
-def test_a_cli_that_does_not_start(client_of):
-    """Its words are in the error."""
-    client = client_of(scripts.does_not_start)
-    with pytest.raises(CliDidNotStart, match="unknown option") as caught:
-        client.ask("hi", timeout=PATIENCE)
-    assert caught.value.exit_code == 2
-    assert caught.value.stderr_tail == ("error: unknown option",)
-    assert str(caught.value).count("unknown option") == 1
 
 
 def test_the_death_of_an_idle_cli_is_noticed_at_once(client_of):

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 
 import bridge_scripts as scripts
-import pytest
-from stand_in_requests import StandInRequest
-
-from claude_sync.bridge.callbacks import HookCallback, PermissionCallback
-from claude_sync.bridge.options import Policy, check_updates
-from claude_sync.errors import UsageError
 
 HOOKS = {"PreToolUse": [{"matcher": "Bash"}, {"matcher": "Write|Edit"}]}
-
-
-def check(updates):
-    """What a front end that is not trusted may change of the rules."""
-    return check_updates(updates, Policy())
 
 
 def hook_reply(front, session_id):
@@ -75,22 +63,6 @@ def test_an_answer_that_the_cli_would_ignore_is_refused(front_end):
     assert hook_reply(front, session_id)["reply"] == {}
 
 
-@pytest.mark.parametrize("name", ["updatedPermissions", "updated_permissions"])
-def test_a_hook_cannot_allow_what_options_may_not(name):
-    """A hook about permissions may change the rules, as far as any answer may."""
-
-    def answer(mode):
-        callback = HookCallback({}, threading.Event(), "PermissionRequest", check)
-        updates = [{"type": "setMode", "mode": mode, "destination": "session"}]
-        decision = {"behavior": "allow", name: updates}
-        callback.read({"hook_specific_output": {"decision": decision}})()
-        return callback.wait()["hookSpecificOutput"]["decision"]["updatedPermissions"]
-
-    assert answer("acceptEdits")[0]["mode"] == "acceptEdits"
-    with pytest.raises(UsageError, match="--trust-client"):
-        answer("bypassPermissions")
-
-
 def test_the_answers_of_a_session_are_held_against_its_policy(front_end, tmp_path):
     """Of hooks as of permissions; folders that are not absolute begin in that of the session."""
     hooks = {"PermissionRequest": [{}]}
@@ -126,13 +98,3 @@ def test_a_hook_that_nobody_answers_says_nothing(front_end):
 
 
 # Without a session.
-
-
-def test_reading_an_answer_gives_nothing_away():
-    """Only what read() returned does: an answer may come too late."""
-    request = StandInRequest("Bash", {"command": "ls"})
-    callback = PermissionCallback({}, request, check)
-    give = callback.read({"behavior": "allow"})
-    assert request.decision is None
-    give()
-    assert request.decision == ("allow",)

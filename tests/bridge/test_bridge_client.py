@@ -12,7 +12,7 @@ import pytest
 from bridge_clients import PATIENCE, PLAIN, plain_bridge, traffic_is_valid
 
 import claude_sync
-from claude_sync import CliDidNotStart, Client, CliExited, TurnInterrupted, UsageError
+from claude_sync import CliDidNotStart, Client, CliExited, UsageError
 from claude_sync.bridge import Bridge
 
 
@@ -62,12 +62,6 @@ def test_the_settings_arrive(bridge):
     }
 
 
-def test_what_the_cli_offers_is_known(client):
-    """The reply to the greeting is made of what the backend is asked for."""
-    assert [model.value for model in client.supported_models(timeout=PATIENCE)] == ["sonnet"]
-    assert client.info.account == {"email": "a@b.example"}
-
-
 def test_the_documented_methods_work(client):
     """Model, mode, thinking, servers and rewinding; others are refused by name."""
     client.set_model("opus")
@@ -97,14 +91,6 @@ def test_permissions_are_decided_here(bridge):
     assert request.cwd == "/far/away"
 
 
-def test_a_no_that_ends_the_turn_ends_it(client):
-    """The document has no word for it, but an interrupt."""
-    client.on_permission(lambda request: request.deny("no", interrupt=True))
-    # The turn may end by the answer before the interrupt arrives; the next one is unharmed.
-    client.ask("use Bash", timeout=PATIENCE, raise_on_error=False)
-    assert client.ask("hi", timeout=PATIENCE) == "you said hi"
-
-
 def test_hooks_are_served_here(bridge):
     """Those that match are called, each once, although the document does not say which."""
     called = []
@@ -123,24 +109,6 @@ def test_hooks_are_served_here(bridge):
         client.ask("hook Bash", timeout=PATIENCE)
     assert called[0] == ("every", "Read")
     assert sorted(called[1:]) == [("bash", "Bash"), ("every", "Bash")]
-
-
-def test_a_running_turn_is_interrupted(client):
-    """By interrupt() as by a timeout; the session stays usable."""
-    began = threading.Event()
-    client.on_init(lambda _: began.set())
-    turn = client.submit("wait")
-    assert began.wait(PATIENCE)
-    client.interrupt()
-    with pytest.raises(TurnInterrupted):
-        turn.result(PATIENCE)
-    assert client.ask("hi", timeout=PATIENCE) == "you said hi"
-
-
-def test_a_uuid_of_the_backends_own_does_not_confuse(client):
-    """Whose result it is, is known by its place."""
-    assert client.ask("own uuid", timeout=PATIENCE) == "you said own uuid"
-    assert client.ask("next", timeout=PATIENCE) == "you said next"
 
 
 def test_a_slow_client_does_not_stop_the_others(bridge):
@@ -300,15 +268,6 @@ def test_a_backend_that_is_not_there():
     """The error names the command, not the CLI."""
     with pytest.raises(CliDidNotStart, match=r"backend of the bridge was not found.*no-such"):
         Bridge(["/no-such-command"]).start()
-
-
-def test_a_backend_that_does_not_start():
-    """What it said is in the error of whoever needs it."""
-    words = [sys.executable, "-c", "import sys; sys.exit('wrong place')"]
-    failing = pytest.raises(claude_sync.CliFailed, match="wrong place")
-    # It may be gone before the client is opened, or after.
-    with Bridge(words) as bridge, failing, bridge.client() as client:
-        client.ask("hi", timeout=PATIENCE)
 
 
 def test_noise_of_a_shell_does_no_harm():

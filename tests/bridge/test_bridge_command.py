@@ -92,12 +92,6 @@ def test_nothing_but_the_protocol_reaches_stdout(front_end_of_process, tmp_path)
         assert words in printed
 
 
-def test_the_cli_of_all_sessions_can_be_named(front_end_of_process, tmp_path):
-    """--cli is for whoever runs the backend; it needs no trust."""
-    front = front_end_of_process("--cli", executable(tmp_path))
-    assert front.result(front.create("hello"))["result"] == "echo: hello"
-
-
 def test_folders_sessions_and_time_can_be_limited(front_end_of_process, tmp_path):
     """--allow-cwd, --max-sessions and --callback-timeout do what they say."""
     (tmp_path / "inside").mkdir()

@@ -74,8 +74,7 @@ def test_the_node_front_end_asks_before_a_tool_is_used(node, tmp_path, word, tol
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
-    [(b"y\n", "Read:allow Write:deny"), (b"", "Read:deny Write:deny")],
+    ("words", "told"), [(b"y\n", "Read:allow Write:deny"), (b"", "Read:deny Write:deny")]
 )
 def test_one_word_decides_one_thing(node, tmp_path, words, told):
     """Questions that come together are asked one after the other; nobody there means no."""

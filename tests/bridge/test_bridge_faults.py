@@ -16,7 +16,7 @@ from executables import ROOT
 from patience import PATIENCE, process_is_gone, wait_until
 
 import claude_sync
-from claude_sync import AskTimeout, CliDidNotStart, ClientClosed, CliExited
+from claude_sync import AskTimeout, CliDidNotStart, CliExited
 from claude_sync.bridge import Bridge
 from claude_sync.testing import StandIn
 
@@ -209,32 +209,3 @@ def test_a_front_end_that_does_not_read_any_more():
 
 
 # Callbacks.
-
-
-def test_a_session_is_killed_while_a_callback_is_open(front_end):
-    """Its CLI ends, the answer finds no session, and the other session does not notice."""
-    front = front_end(trust_client=True)
-    asking, other = front.create(TOOL), front.create(TOOL)
-    asked, kept = front.callback(asking), front.callback(other)
-    killed = front.send("session.kill", session_id=asking)
-    assert front.answer(killed)["type"] == "session.killed"
-    front.send("callback.response", {"behavior": "allow"}, session_id=asking, id=asked["id"])
-    front.error(id=asked["id"], code="SESSION_NOT_FOUND")
-    no = {"behavior": "deny", "message": "not this one"}
-    front.send("callback.response", no, session_id=other, id=kept["id"])
-    assert "not this one" in front.result(other)["result"]
-
-
-def test_a_client_is_closed_while_a_permission_is_open(valid_traffic):
-    """Whoever decides hears that nobody waits; the other clients go on."""
-    handler = Undecided()
-    with own_bridge() as bridge:
-        clients, turns = busy_clients(bridge, handler)
-        pid = clients[1].pid
-        clients[1].close()
-        with pytest.raises(ClientClosed):
-            turns[1].result(PATIENCE)
-        assert handler.requests[0].cancelled.wait(PATIENCE)
-        wait_for_end(pid)
-        assert clients[2].ask("still here", timeout=PATIENCE) == "echo: still here"
-        assert not turns[0].done()

@@ -46,17 +46,6 @@ def test_fifty_sessions_at_once(front_end):
         front.nth("session.killed", session_id)
 
 
-def test_no_more_sessions_than_allowed(front_end):
-    """The one too many is refused; the place of a killed one is free again."""
-    front = front_end(max_sessions=2)
-    first = front.create()
-    front.create()
-    id = front.send("session.create")
-    assert "there are 2 sessions" in front.error(id=id, code="SESSION_CREATE_FAILED")["message"]
-    front.answer(front.send("session.kill", session_id=first))
-    assert front.create()
-
-
 def test_the_cli_of_a_killed_session_keeps_its_place_until_it_has_ended(front_end, tmp_path):
     """A front end that kills and creates cannot have more CLIs than there may be sessions."""
     front = front_end(scripts.tells_of_its_life, max_sessions=1)

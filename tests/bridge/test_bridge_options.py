@@ -8,9 +8,8 @@ import os
 import bridge_scripts as scripts
 import pytest
 
-from claude_sync import Options
 from claude_sync.bridge.envelope import Envelope, Refused
-from claude_sync.bridge.options import Policy, camel_keys, check_updates, plan_of
+from claude_sync.bridge.options import Policy, check_updates, plan_of
 from claude_sync.errors import UsageError
 
 TRUSTED = Policy(trusted=True)
@@ -92,20 +91,6 @@ def test_every_documented_option_reaches_the_cli(front_end, tmp_path):
     assert json.loads(forms[0].partition("=")[2]) == {"type": "object"}
 
 
-def test_the_plan_has_what_options_has():
-    """Each documented name is a setting; without options there are the defaults."""
-    settings = create({"options": EVERYTHING}).settings
-    made = Options(**settings)
-    assert made.returns == {"type": "object"}
-    assert made.sandbox == camel_keys(EVERYTHING["sandbox"])
-    for name in set(EVERYTHING) - {"output_format", "sandbox"}:
-        wanted = EVERYTHING[name]
-        assert getattr(made, name) == (tuple(wanted) if isinstance(wanted, list) else wanted), name
-    plain = create({})
-    assert plain.prompt is None
-    assert not Options(**plain.settings).include_partial_messages
-
-
 def test_null_is_as_good_as_nothing():
     """Languages with null send it for what is not set."""
     options = dict.fromkeys([*EVERYTHING, "additional_directories", "hooks", "tools", "cli"])
@@ -172,14 +157,6 @@ def test_a_conversation_can_be_resumed_by_its_id_or_title():
     """That needs no trust; what names a file does."""
     for name in ("12345678-1234-4234-a234-123456789012", "the bridge, again"):
         assert create({"options": {"resume": name}}, Policy()).settings["resume"] == name
-
-
-def test_an_untrusted_session_is_refused_over_the_wire(front_end):
-    """The front end is told, and no CLI is started."""
-    front = front_end()
-    options = {"permission_mode": "bypassPermissions"}
-    id = front.send("session.create", {"prompt": "hello", "options": options})
-    assert "--trust-client" in front.error(id=id, code="SESSION_CREATE_FAILED")["message"]
 
 
 # Folders.

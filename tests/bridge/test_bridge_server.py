@@ -39,18 +39,6 @@ def test_what_the_cli_says_before_the_greeting_comes_after_the_session(front_end
     assert front.said(session_id)[0]["subtype"] == "early"
 
 
-def test_a_session_without_a_prompt_is_idle_until_it_is_sent_one(front_end):
-    """An empty prompt asks nothing; messages are answered one after the other."""
-    front = front_end()
-    session_id = front.create("")
-    front.send("session.send", {"message": "one"}, session_id=session_id)
-    front.send(
-        "session.send", {"message": [{"type": "text", "text": "two"}]}, session_id=session_id
-    )
-    assert front.result(session_id, 0)["result"] == "echo: one"
-    assert front.result(session_id, 1)["result"] == "echo: two"
-
-
 def test_what_the_cli_says_comes_as_it_is(front_end):
     """Order of keys, unknown fields, numbers and odd characters are kept."""
     front = front_end(scripts.speaks_oddly)
@@ -187,15 +175,6 @@ def test_a_cli_that_dies_is_told_and_started_again(front_end):
     assert front.result(session_id)["result"] == "resumed"
 
 
-def test_a_cli_that_does_not_start_is_no_session(front_end):
-    """SESSION_CREATE_FAILED tells what the CLI said."""
-    front = front_end(scripts.does_not_start)
-    told = front.answer(front.send("session.create", {"prompt": "hello"}))
-    assert told["payload"]["code"] == "SESSION_CREATE_FAILED"
-    assert told["payload"]["details"]["exit_code"] == 2
-    assert "session_id" not in told
-
-
 @pytest.mark.parametrize("prompt", [[], [1], [{"text": "no type"}]])
 def test_a_prompt_that_cannot_be_is_no_session(front_end, prompt):
     """It is refused before a CLI is started, as a message would be."""
@@ -221,14 +200,6 @@ def test_what_nobody_has_foreseen_has_the_code_of_its_kind(front_end, monkeypatc
     payload = {"method": "accountInfo"} if kind == "query.call" else {}
     id = front.send(kind, payload, session_id="x")
     assert "unheard of" in front.error(id=id, code=code)["message"]
-
-
-def test_a_folder_that_does_not_exist_is_no_session(front_end, tmp_path):
-    """Nor is a CLI that cannot be started at all."""
-    front = front_end()
-    told = front.answer(front.send("session.create", {"cwd": str(tmp_path / "nowhere")}))
-    assert told["payload"]["code"] == "SESSION_CREATE_FAILED"
-    assert "nowhere" in told["payload"]["message"]
 
 
 # Mistakes.
@@ -290,13 +261,7 @@ def test_a_line_nobody_has_foreseen_is_told_and_the_connection_lives(front_end, 
 
 @pytest.mark.parametrize(
     "payload",
-    [
-        {},
-        {"message": 5},
-        {"message": " "},
-        {"message": []},
-        {"message": [{"text": "no type"}]},
-    ],
+    [{}, {"message": 5}, {"message": " "}, {"message": []}, {"message": [{"text": "no type"}]}],
     ids=json.dumps,
 )
 def test_a_message_that_cannot_be_sent_is_refused(front_end, payload):
@@ -324,15 +289,6 @@ def test_what_was_asked_before_the_end_is_answered(front_end):
     answered = [message.get("id") for message in front.read]
     assert set(asked) <= set(answered)
     assert len(answered) == len(set(answered))
-
-
-@pytest.mark.parametrize("size", [1, pytest.param(64, marks=pytest.mark.everything)])
-def test_a_line_of_many_mib_is_a_message(front_end, size):
-    """It reaches the CLI as it is."""
-    front = front_end()
-    session_id = front.create()
-    front.send("session.send", {"message": "x" * (size * 1024 * 1024)}, session_id=session_id)
-    assert len(front.result(session_id)["result"]) > size * 1024 * 1024
 
 
 def test_a_line_beyond_the_bound_is_an_error(front_end):

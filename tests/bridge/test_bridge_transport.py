@@ -240,14 +240,6 @@ def ask_permission(transport):
     assert asked["request"]["input"] == {"command": "ls"}
 
 
-def test_what_was_said_before_the_session_was_there_is_said_then(documented, backend):
-    """In the words of the document, behind the questions for the reply to the greeting."""
-    assert backend.kinds() == ["session.create", *["query.call"] * 3, "session.send"]
-    options = backend.sent[0]["payload"]["options"]
-    assert options["hooks"] == {"PreToolUse": [{"matcher": "Bash"}]}
-    assert backend.sent[-1]["payload"] == {"message": "hi"}
-
-
 def test_without_a_word_for_resuming_a_new_conversation_begins(backend, caplog):
     """A backend that is strict is not told what it does not know."""
     started(DocumentedTransport, backend, resume="x").write(GREETING)

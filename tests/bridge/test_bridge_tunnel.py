@@ -10,9 +10,13 @@ import bridge_scripts as scripts
 import pytest
 from patience import PATIENCE, process_is_gone, wait_until
 
-from claude_sync import Options
+from claude_sync import Options, UsageError
 from claude_sync.bridge.backend import Backend
+from claude_sync.bridge.envelope import Envelope
+from claude_sync.bridge.options import Policy, plan_of
+from claude_sync.bridge.server import Server
 from claude_sync.bridge.transport import RawTransport
+from claude_sync.bridge.tunnel import RawSession
 from claude_sync.engine.launch.command import Launch
 from claude_sync.testing import StandIn
 
@@ -145,23 +149,13 @@ def test_each_kind_of_session_has_its_words(front_end, raw, kind, payload, about
     front.answer(front.send("session.kill", session_id=session_id))
 
 
-@pytest.mark.parametrize("payload", [{"prompt": "hi"}, {"credit": -1}, {"credit": "much"}])
-def test_a_raw_session_that_cannot_be(front_end, payload):
-    """Nothing of what was asked for is dropped."""
-    front = front_end()
-    message = {"type": "session.create", "id": "x", "payload": {"raw": True, **payload}}
-    front.send_raw(json.dumps(message).encode() + b"\n")
-    front.error(id="x", code="INVALID_MESSAGE")
-
-
-def test_a_cli_that_cannot_be_started_is_no_session(front_end, tmp_path):
-    """Its place is free again, and its private files are gone."""
-    front = front_end(cli="/nowhere/claude", max_sessions=1)
-    servers = {"a": {"command": "x", "env": {"TOKEN": "secret"}}}
-    for _ in range(2):
-        payload = {"raw": True, "cwd": str(tmp_path), "options": {"mcp_servers": servers}}
-        told = front.answer(front.send("session.create", payload))
-        assert told["payload"]["code"] == "SESSION_CREATE_FAILED"
+def test_a_session_that_is_closed_first_starts_no_cli():
+    """The backend is being closed, and nobody would end what is started now."""
+    server = Server(lambda: b"", lambda data: None)
+    session = RawSession(server, plan_of(Envelope("session.create", {"raw": True}), Policy()))
+    session.close(0)
+    with pytest.raises(UsageError, match="being closed"):
+        session.start("1")
 
 
 # A front end that is not trusted.
@@ -195,14 +189,6 @@ def test_requests_of_a_front_end_that_is_not_trusted(front_end):
     mode = {"subtype": "set_permission_mode", "mode": "plan"}
     message = {"type": "control_request", "request_id": "m", "request": mode}
     assert replied(front, session_id, message)["response"] == {"mode": "plan"}
-
-
-def test_options_of_a_front_end_that_is_not_trusted(front_end):
-    """They are held against the same rules as those of any session."""
-    front = front_end()
-    for options in ({"permission_mode": "bypassPermissions"}, {"resume": "x.jsonl"}):
-        told = front.answer(front.send("session.create", {"raw": True, "options": options}))
-        assert "--trust-client" in told["payload"]["message"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")

@@ -63,15 +63,6 @@ def test_a_result_lists_the_questions_it_answers():
     assert message["user_message_uuids"] == ["u1", "u2"]
 
 
-@pytest.mark.parametrize(("style", "is_error"), [("new", True), ("old", False)])
-def test_only_new_clis_call_an_interrupt_an_error(style, is_error):
-    """An interrupted turn has no result text; whether it is an error depends on the CLI."""
-    message = builders.interrupted_result(["u1"], style)
-    assert message["subtype"] == "error_during_execution"
-    assert message["is_error"] is is_error
-    assert "result" not in message
-
-
 def test_a_stream_is_a_whole_message():
     """The pieces lie between the start and the end of one block of one message."""
     messages = builders.stream_of(["Hel", "lo"], message_id="msg_7", parent="toolu_1")
@@ -86,21 +77,6 @@ def test_a_stream_is_a_whole_message():
     ]
     assert {message["api_message_id"] for message in messages} == {"msg_7"}
     assert {message["parent_tool_use_id"] for message in messages} == {"toolu_1"}
-
-
-def test_the_complete_message_comes_before_its_block_stops():
-    """The assistant message is where CLIs put it: before content_block_stop."""
-    messages = builders.stream_of(["Hel", "lo"], complete=True)
-    place = [message["type"] for message in messages].index("assistant")
-    assert messages[place]["message"]["content"] == [{"type": "text", "text": "Hello"}]
-    assert messages[place + 1]["event"]["type"] == "content_block_stop"
-
-
-def test_only_new_clis_tell_their_version_at_once():
-    """The answer to initialize names a version in the new style only."""
-    assert builders.initialize_response("new")["claude_code_version"]
-    assert "claude_code_version" not in builders.initialize_response("old")
-    assert "claude_code_version" not in builders.init(version=None)
 
 
 def test_the_package_loads_its_names_when_asked():

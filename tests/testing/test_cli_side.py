@@ -107,16 +107,6 @@ def test_a_line_that_is_no_object_is_an_error(line):
         cli.expect()
 
 
-def test_lines_may_arrive_in_portions():
-    """A line is complete at its end, not at the end of a write."""
-    cli = ScriptedCli()
-    line = json.dumps(QUESTION).encode() + b"\n"
-    cli.write(line[:10])
-    assert cli.receive(0) is None
-    cli.write(line[10:] + line)
-    assert cli.expect("user") == cli.expect("user") == QUESTION
-
-
 def test_expect_end_waits_for_the_client_to_leave():
     """expect_end() returns when the client closes, and fails if it says something instead."""
     cli = ScriptedCli()
@@ -239,24 +229,6 @@ def test_the_environment_asks_for_session_states():
         cli = ScriptedCli(style=style)
         cli.start(asked)
         assert cli.session_states is told
-
-
-def test_a_slash_command_is_not_repeated_by_old_clis():
-    """Old CLIs repeat questions, not commands."""
-    command = {"type": "user", "uuid": "u1", "message": {"content": "/cost"}}
-    assert ScriptedCli(style="old").repetition(command) == []
-    assert ScriptedCli(style="new").repetition(command)[0]["uuid"] == "u1"
-
-
-def test_a_turn_can_be_played_in_steps():
-    """begin, speak and end give the turn that answer() gives, with room in between."""
-    cli = ScriptedCli(partial=False)
-    cli.begin_turn(QUESTION)
-    cli.speak("Hello")
-    cli.end_turn(QUESTION, "Hello")
-    stepwise = kinds(json.loads(line) for line in (cli.read() + cli.read() + cli.read()).split())
-    cli.answer("Hello", to=QUESTION)
-    assert kinds(json.loads(line) for line in cli.read().split()) == stepwise
 
 
 def test_an_interrupted_turn_keeps_what_was_said():

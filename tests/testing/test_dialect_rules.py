@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dialects.dialect_rules import (
-    NOT_IN_THE_DOCUMENT,
-    TEXT_OR_BLOCKS,
-    StrictBackend,
-    misfit,
-)
+from dialects.dialect_rules import NOT_IN_THE_DOCUMENT, TEXT_OR_BLOCKS, StrictBackend, misfit
 
 from claude_sync.testing import ScriptedCli
 

@@ -2,13 +2,7 @@
 
 import pytest
 
-from claude_sync.testing.differences import (
-    Difference,
-    is_compared,
-    kind_of,
-    reply_id,
-    same_form,
-)
+from claude_sync.testing.differences import Difference, is_compared, kind_of, reply_id, same_form
 
 QUESTION = {
     "type": "user",

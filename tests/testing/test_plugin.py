@@ -20,24 +20,6 @@ def run(tmp_path, monkeypatch):
     return functools.partial(run_here, monkeypatch, tmp_path)
 
 
-@pytest.fixture
-def run_apart(tmp_path):
-    """The same in a process of its own."""
-
-    def write_and_run(code, *words, command=PYTEST):
-        done = subprocess.run(
-            [*command, *words_for(tmp_path, code, *words)],
-            env=clean_environment(tmp_path, PATH="/nowhere"),
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-        )
-        return done.stdout + done.stderr, done.returncode
-
-    return write_and_run
-
-
 def test_the_fixtures(run):
     """An echo, a script, a model; settings by a marker, which needs no registration."""
     printed, code = run(
@@ -50,10 +32,11 @@ def test_the_fixtures(run):
             assert isinstance(claude, Client)
             assert claude.ask("hi") == "echo: hi"
 
-        def test_script(claude, scripted_cli):
-            assert isinstance(scripted_cli, ScriptedCli)
+        def test_script(claude, fake_cli, scripted_cli):
+            assert isinstance(fake_cli, ScriptedCli)
+            assert fake_cli is scripted_cli
 
-            @scripted_cli.play
+            @fake_cli.play
             def script(cli):
                 cli.accept()
                 cli.answer("Hello", prompt="hi")
@@ -83,13 +66,13 @@ def test_what_a_script_did_not_expect_fails_the_test(run):
         """
         import threading
 
-        def test_one(claude, scripted_cli):
+        def test_one(claude, fake_cli):
             turn = claude.submit("hi")
-            scripted_cli.accept()
-            scripted_cli.answer("Hello")
+            fake_cli.accept()
+            fake_cli.answer("Hello")
             assert turn.result(30) == "Hello"
             claude.submit("and this?")
-            while not scripted_cli._input:
+            while not fake_cli._input:
                 threading.Event().wait(0.01)
 
         def test_two(claude, scripted_cli):
@@ -101,33 +84,6 @@ def test_what_a_script_did_not_expect_fails_the_test(run):
     assert "1 failed, 1 passed, 1 error" in printed
     assert "ERROR test_of_a_program.py::test_one" in printed
     assert "and this?" in printed
-
-
-def test_a_test_that_ends_early_is_not_blamed(run):
-    """It was skipped, or its failure is known: what was left unsaid does not matter."""
-    printed, code = run(
-        """
-        import threading
-        import pytest
-
-        def ends_early(claude, cli):
-            claude.submit("hi")
-            cli.accept()
-            while not cli._input:
-                threading.Event().wait(0.01)
-
-        def test_skipped(claude, scripted_cli):
-            ends_early(claude, scripted_cli)
-            pytest.skip("not today")
-
-        @pytest.mark.xfail(raises=ZeroDivisionError, strict=True)
-        def test_known_failure(claude, scripted_cli):
-            ends_early(claude, scripted_cli)
-            1 / 0
-        """
-    )
-    assert code == 0, printed
-    assert "1 skipped, 1 xfailed in" in printed
 
 
 def test_a_recording_of_a_failure_is_not_kept(run, tmp_path):
@@ -231,25 +187,6 @@ def test_a_program_that_opens_its_clients_itself(run):
     assert code == 0, printed
 
 
-def test_in_the_folder_of_the_test(run, tmp_path):
-    """It is a new one in each run; the recording fits all the same."""
-    test = """
-        import pytest
-        from claude_sync.testing import StandIn
-
-        @pytest.mark.claude(cli=StandIn().command)
-        def test_it(claude, recording, tmp_path):
-            path = tmp_path / "a.txt"
-            used = []
-            claude.on_permission(lambda request: used.append(request) or request.allow())
-            claude.ask('[[tool Read {"file_path": "%s"}]]' % path)
-            assert used[0].input == {"file_path": str(path)}
-        """
-    for number, words in enumerate([["--claude-record"], [], []]):
-        printed, code = run(test, *words, f"--basetemp={tmp_path / str(number)}")
-        assert code == 0, printed
-
-
 RECORDED = """
     def test_it(claude, recording, loopback_model):
         loopback_model.when("2+2").reply("It is four.")
@@ -279,23 +216,6 @@ def test_recorded_once_and_played_ever_after(run, tmp_path, monkeypatch):
     assert "How much is 2+2?" in printed
 
 
-@pytest.mark.everything
-def test_several_processes(run_apart):
-    """xdist gives each of them its own tests; there is nothing they share."""
-    printed, code = run_apart(
-        """
-        import pytest
-
-        @pytest.mark.parametrize("number", range(6))
-        def test_echo(claude, number):
-            assert claude.ask(f"hi {number}") == f"echo: hi {number}"
-        """,
-        *("-n", "2"),
-    )
-    assert code == 0, printed
-    assert "6 passed" in printed
-
-
 def test_other_peoples_fixtures_come_first(run):
     """A program that has a fixture of one of these names keeps it."""
     printed, code = run(
@@ -310,12 +230,6 @@ def test_other_peoples_fixtures_come_first(run):
             assert recording == "mine"
         """
     )
-    assert code == 0, printed
-
-
-def test_twice_is_once(run):
-    """Named on the command line as well: it is the same plugin."""
-    printed, code = run("def test_it(claude): assert claude", "-p", PLUGIN)
     assert code == 0, printed
 
 

@@ -150,10 +150,7 @@ def test_one_start_too_many(tmp_path):
 def test_one_start_too_few(tmp_path):
     """A program that never starts the second CLI has not done what it did."""
     path = write(
-        tmp_path / "x.jsonl",
-        *greeted("abc-1"),
-        line("exit", 0, "abc-1"),
-        *greeted("xyz-1"),
+        tmp_path / "x.jsonl", *greeted("abc-1"), line("exit", 0, "abc-1"), *greeted("xyz-1")
     )
     recording = Recording(path)
     with Client(transport=recording.replay) as client:

@@ -9,7 +9,6 @@ import pytest
 from patience import PATIENCE
 
 from claude_sync import Client, CliExited
-from claude_sync.engine.launch.transport import Transport
 from claude_sync.testing import ScriptedCli
 
 INITIALIZE = {
@@ -25,32 +24,9 @@ def send(cli, *messages):
     cli.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
 
 
-def read_all(cli):
-    """All that was printed, as messages; the CLI must have ended."""
-    return [json.loads(line) for line in b"".join(iter(cli.read, b"")).splitlines()]
-
-
-def kinds(messages):
-    """A short name for each message."""
-    return [
-        message.get("state")
-        or message.get("subtype")
-        or message.get("event", {}).get("type")
-        or message["type"]
-        for message in messages
-    ]
-
-
 def launch(*flags, **environment):
     """How a client would start a process."""
     return SimpleNamespace(argv=("claude", *flags), environment=environment, cwd=None)
-
-
-def test_it_is_a_transport():
-    """A client can use it in the place of a process."""
-    cli = ScriptedCli()
-    assert isinstance(cli, Transport)
-    assert (cli.pid, cli.exit_code, tuple(cli.argv)) == (None, None, ())
 
 
 # Saying.
@@ -74,15 +50,6 @@ def test_stderr_is_apart():
     cli.hang_up()
     assert b"".join(iter(cli.read_error, b"")) == b"careful\n0: oh\n1: oh\n"
     assert cli.read() == b""
-
-
-def test_read_waits_until_something_is_said():
-    """A reader sleeps until the test prints."""
-    cli = ScriptedCli()
-    with ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(cli.read)
-        cli.say(type="keep_alive")
-        assert reading.result(PATIENCE) == b'{"type":"keep_alive"}\n'
 
 
 # Ending.
@@ -112,46 +79,7 @@ def test_the_end_wakes_every_reader(end, exit_code):
         send(cli, QUESTION)
 
 
-def test_the_first_end_counts():
-    """Closing a CLI that has died does not change how it died."""
-    cli = ScriptedCli()
-    cli.hang_up(3)
-    cli.kill()
-    cli.close(1)
-    assert cli.exit_code == 3
-
-
 # Scripts.
-
-
-def test_a_script_plays_by_itself():
-    """A function can play the CLI while the test's own thread waits for the client."""
-
-    def script(cli):
-        cli.accept()
-        cli.answer("Hello")
-        cli.exit(3)
-
-    cli = ScriptedCli(script, partial=False)
-    cli.start(launch())
-    send(cli, INITIALIZE, QUESTION)
-    assert "success" in kinds(read_all(cli))
-    cli.close(PATIENCE)
-    assert cli.exit_code == 3
-    cli.assert_done()
-
-
-def test_a_script_that_fails_is_told():
-    """The error of a script ends the CLI and is raised by assert_done()."""
-    cli = ScriptedCli(lambda cli: cli.expect("user"))
-    cli.start(launch())
-    send(cli, INITIALIZE)
-    assert cli.read() == b""
-    assert b"the script failed" in cli.read_error()
-    cli.close(PATIENCE)
-    assert cli.exit_code == 1
-    with pytest.raises(AssertionError, match="expected type='user'"):
-        cli.assert_done()
 
 
 def claims_something(cli):
@@ -206,16 +134,6 @@ def test_a_script_can_answer_as_many_questions_as_there_are():
     cli.assert_done()
 
 
-def test_questions_are_nothing_else():
-    """Another message among them is an error, as for expect()."""
-    cli = ScriptedCli()
-    send(cli, QUESTION, INITIALIZE)
-    asked = cli.questions()
-    assert next(asked)["uuid"] == "u1"
-    with pytest.raises(AssertionError, match="expected type='user'"):
-        next(asked)
-
-
 def test_a_script_is_a_function():
     """Anything else is refused before it is played."""
     for make in (ScriptedCli, ScriptedCli().play):
@@ -243,19 +161,6 @@ def test_how_a_client_leaves_need_not_be_expected():
     assert cli._input, "the client has left without a word"
 
 
-def test_an_interrupt_of_the_program_is_expected_all_the_same():
-    """While the client is there, and in front of something else."""
-    interrupt = {"type": "control_request", "request": {"subtype": "interrupt"}}
-    cli = ScriptedCli()
-    send(cli, interrupt)
-    with pytest.raises(AssertionError, match="interrupt"):
-        cli.assert_done()
-    send(cli, QUESTION)
-    cli.close(PATIENCE)
-    with pytest.raises(AssertionError, match="interrupt"):
-        cli.assert_done()
-
-
 def test_a_script_ends_with_its_client():
     """A script that waits for a client, or for time to pass, ends when that closes."""
     for wait in (ScriptedCli.receive, lambda cli: cli.pause(600)):
@@ -264,15 +169,6 @@ def test_a_script_ends_with_its_client():
         cli.close(PATIENCE)
         assert not [each for each in threading.enumerate() if each.name == "scripted-cli"]
         cli.assert_done()
-
-
-def test_a_script_can_die():
-    """kill_itself() looks like a signal from outside."""
-    cli = ScriptedCli(ScriptedCli.kill_itself)
-    cli.start(launch())
-    assert cli.read() == b""
-    cli.close(PATIENCE)
-    assert cli.exit_code == -9
 
 
 def test_it_lives_once():
@@ -303,15 +199,6 @@ def test_a_script_can_come_later():
     cli = ScriptedCli()
     with Client(transport=cli) as client:
         assert cli.play(answers) is answers
-        assert client.ask("hi", timeout=PATIENCE) == "Hello"
-    cli.assert_done()
-
-
-def test_a_script_can_come_before_the_start():
-    """Then it begins with the client."""
-    cli = ScriptedCli()
-    cli.play(answers)
-    with Client(transport=cli) as client:
         assert client.ask("hi", timeout=PATIENCE) == "Hello"
     cli.assert_done()
 

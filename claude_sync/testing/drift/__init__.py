@@ -24,8 +24,9 @@ import dataclasses
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 __all__ = ["Difference", "Field", "choose", "compare", "load", "merge", "shape_of", "store"]
 
@@ -79,7 +80,7 @@ class Field(NamedTuple):
         """The JSON types alone."""
         return "|".join(sorted({type_of(form) for form in self.forms}))
 
-    def merged(self, other: Optional[Field]) -> Field:
+    def merged(self, other: Field | None) -> Field:
         """What is known after *other* runs, in which it may have been missing."""
         if other is None:
             return Field(False, self.forms)
@@ -91,9 +92,9 @@ class Field(NamedTuple):
 
 
 # By path, by kind of message, by scene.
-Fields = Dict[str, Field]
-Shape = Dict[str, Fields]
-Shapes = Dict[str, Shape]
+Fields = dict[str, Field]
+Shape = dict[str, Fields]
+Shapes = dict[str, Shape]
 
 
 def type_of(form: str) -> str:
@@ -106,10 +107,10 @@ def type_of(form: str) -> str:
 # From messages to shapes.
 
 
-def shape_of(messages: Iterable[Tuple[str, Mapping[str, Any]]]) -> Shape:
+def shape_of(messages: Iterable[tuple[str, Mapping[str, Any]]]) -> Shape:
     """The shape of one run of a scene."""
-    found: Dict[str, Dict[str, Dict[str, bool]]] = {}
-    asked: Dict[str, str] = {}
+    found: dict[str, dict[str, dict[str, bool]]] = {}
+    asked: dict[str, str] = {}
     for direction, message in messages:
         kind = found.setdefault(f"{direction} {kind_of(message, asked)}", {})
         for path, form in forms_in(message, MESSAGE, ""):
@@ -120,7 +121,7 @@ def shape_of(messages: Iterable[Tuple[str, Mapping[str, Any]]]) -> Shape:
     }
 
 
-def kind_of(message: Mapping[str, Any], asked: Dict[str, str]) -> str:
+def kind_of(message: Mapping[str, Any], asked: dict[str, str]) -> str:
     """What kind of message this is; *asked* remembers which request is about what."""
     kind = str(message.get("type"))
     if kind == "stream_event":
@@ -144,7 +145,7 @@ def inside(value: Any, *names: str) -> Any:
     return value
 
 
-def forms_in(value: Any, path: str, name: str) -> Iterator[Tuple[str, str]]:
+def forms_in(value: Any, path: str, name: str) -> Iterator[tuple[str, str]]:
     """Every path in a JSON value, with the form that is there; *name* is that of the field."""
     if isinstance(value, dict):
         yield path, "object"
@@ -165,7 +166,7 @@ def forms_in(value: Any, path: str, name: str) -> Iterator[Tuple[str, str]]:
         yield path, kinds.get(type(value), "null")
 
 
-def merge(known: Optional[Shape], seen: Shape) -> Shape:
+def merge(known: Shape | None, seen: Shape) -> Shape:
     """What is known after one more run; *known* is None before the first."""
     if known is None:
         return seen
@@ -199,9 +200,9 @@ class Difference:
     where: str
 
 
-def compare(known: Shape, seen: Shape) -> List[Difference]:
+def compare(known: Shape, seen: Shape) -> list[Difference]:
     """How one run differs from what is known, in the order of kinds and paths."""
-    found: List[Difference] = []
+    found: list[Difference] = []
     for kind in sorted({**known, **seen}):
         found += compare_fields(kind, known.get(kind, {}), seen.get(kind, {}))
     return found
@@ -209,7 +210,7 @@ def compare(known: Shape, seen: Shape) -> List[Difference]:
 
 def compare_fields(kind: str, known: Fields, seen: Fields) -> Iterator[Difference]:
     """How the messages of one kind differ."""
-    told: Tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
     # A message that is new or gone is told first, and then nothing of its fields.
     for path in sorted({**known, **seen}, key=lambda path: (path != MESSAGE, path)):
         old, new = known.get(path), seen.get(path)
@@ -240,21 +241,21 @@ def compare_forms(kind: str, path: str, old: Field, new: Field) -> Iterator[Diff
 # The baseline.
 
 
-def numbers_of(version: str) -> Tuple[int, ...]:
+def numbers_of(version: str) -> tuple[int, ...]:
     """The numbers of a version, for comparing: 2.1.29 is before 2.1.300."""
     return tuple(int(digits) for digits in re.findall(r"\d+", version)[:3])
 
 
-def choose(versions: Iterable[str], version: str) -> Optional[str]:
+def choose(versions: Iterable[str], version: str) -> str | None:
     """With which version to compare: the same, or the newest before it; None if all are newer."""
     earlier = [each for each in versions if numbers_of(each) <= numbers_of(version)]
     return max(earlier, key=numbers_of, default=None)
 
 
-def load(path: Path) -> Dict[str, Shapes]:
+def load(path: Path) -> dict[str, Shapes]:
     """The shapes by version; none where there is no file."""
     stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    baseline: Dict[str, Shapes] = {}
+    baseline: dict[str, Shapes] = {}
     for version, scenes in stored.items():
         usual = scenes.pop(USUAL)
         baseline[version] = {
@@ -271,9 +272,9 @@ def fields_of(lines: Mapping[str, str]) -> Fields:
 
 def store(path: Path, baseline: Mapping[str, Shapes]) -> None:
     """Write the shapes, sorted, a field a line; of each scene only what is special about it."""
-    stored: Dict[str, Dict[str, Dict[str, Dict[str, str]]]] = {}
+    stored: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
     for version, scenes in baseline.items():
-        lines: Dict[str, Dict[str, Dict[str, str]]] = {}
+        lines: dict[str, dict[str, dict[str, str]]] = {}
         for scene, shape in sorted(scenes.items()):
             for kind, fields in shape.items():
                 found = {path: str(field) for path, field in fields.items()}

@@ -13,8 +13,8 @@ import logging
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
 
 from ...engine.launch.discovery import find_cli
 from ...errors import ClaudeError
@@ -43,13 +43,13 @@ NO_DRIFT, DRIFT, CANNOT_RUN = 0, 1, 2
 BASELINE = Path(__file__).with_name("baseline.json")
 # With one run, everything that comes and goes would be expected.
 RUNS_TO_UPDATE = 3
-Found = List[Tuple[str, Difference]]
+Found = list[tuple[str, Difference]]
 
 
-def main(words: Optional[Sequence[str]] = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Do what the command line says; the exit code."""
     arguments = parser().parse_args(words)
-    names: List[str] = arguments.scenes or list(SCENES)
+    names: list[str] = arguments.scenes or list(SCENES)
     unknown = [name for name in names if name not in SCENES]
     if unknown:
         return cannot_run(f"there is no scene {unknown[0]!r}. There are: {', '.join(SCENES)}.")
@@ -104,7 +104,7 @@ def played(shapes: Shapes, names: Sequence[str], command: Sequence[str], adds: b
 
 def report(names: Sequence[str], found: Found) -> int:
     """Print what was found, scene by scene, and count it; the exit code."""
-    scenes: Dict[Difference, List[str]] = {}
+    scenes: dict[Difference, list[str]] = {}
     for name, each in dict.fromkeys(found):
         scenes.setdefault(each, []).append(name)
     rows = [(named[0], each.kind, each.what) for each, named in scenes.items()]

@@ -19,8 +19,9 @@ import json
 import os
 import tempfile
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
+from typing import Any
 
 from ...client import Client
 from ...engine.handlers import TOOL_PREFIX
@@ -59,7 +60,7 @@ class Stage:
         self.work.mkdir()
         self._recording = folder / "recording.jsonl"
         self.is_late = False
-        self._clients: List[Client] = []
+        self._clients: list[Client] = []
 
     def client(self, **options: Any) -> Client:
         """A client of the CLI, which knows nothing of the caller's Claude."""
@@ -87,7 +88,7 @@ class Stage:
                 rule.then_reply(reply)
         client.ask(prompt, timeout=PATIENCE, raise_on_error=False)
 
-    def begin(self, client: Client, prompt: str) -> Tuple[Any, threading.Event]:
+    def begin(self, client: Client, prompt: str) -> tuple[Any, threading.Event]:
         """A turn that is in the middle of its answer, and what lets it go on."""
         begun, gate = threading.Event(), threading.Event()
         client.on_text(lambda _: begun.set())
@@ -106,7 +107,7 @@ class Stage:
         for client in list(self._clients):
             client.close()
 
-    def messages(self) -> List[Tuple[str, Dict[str, Any]]]:
+    def messages(self) -> list[tuple[str, dict[str, Any]]]:
         """What was said, in its order, each with ``in`` (to the CLI) or ``out``."""
         lines = self._recording.read_text(encoding="utf-8").splitlines()
         return [
@@ -138,7 +139,7 @@ def double(number: int) -> int:
     return 2 * number
 
 
-QUESTIONS: Mapping[str, Tuple[Any, ...]] = {
+QUESTIONS: Mapping[str, tuple[Any, ...]] = {
     "whole": ({"include_partial_messages": False}, "hello"),
     "thought": ({}, [thinking("let me see"), text("I see")]),
     "allowed": ({"on_permission": lambda _: True}, BASH, "done"),
@@ -213,7 +214,7 @@ def agent(stage: Stage) -> None:
 
 def background(stage: Stage) -> None:
     """A command that runs in the background until it is stopped."""
-    tasks: List[Any] = []
+    tasks: list[Any] = []
     client = stage.client(**BY_RULE, on_task=tasks.append)
     # Old CLIs leave it behind; it ends with the folder of the scene.
     (stage.work / "go").touch()
@@ -274,7 +275,7 @@ def attempt(function: Callable[..., Any], *arguments: Any) -> None:
         function(*arguments)
 
 
-CONTROLS: Tuple[Tuple[Any, ...], ...] = (
+CONTROLS: tuple[tuple[Any, ...], ...] = (
     ("interrupt", PATIENCE),
     ("set_model", "haiku"),
     ("set_model", None),
@@ -300,7 +301,7 @@ CONTROLS: Tuple[Tuple[Any, ...], ...] = (
 
 Scene = Callable[[Stage], None]
 LONGER = (answer, interrupt, steer, agent, background, compact, clear, resume, files, controls)
-SCENES: Dict[str, Scene] = {
+SCENES: dict[str, Scene] = {
     **{scene.__name__: scene for scene in LONGER},
     **{
         name: functools.partial(ask_once, options=options, replies=replies)
@@ -309,7 +310,7 @@ SCENES: Dict[str, Scene] = {
 }
 
 
-def play(scene: Scene, command: Sequence[str]) -> List[Tuple[str, Dict[str, Any]]]:
+def play(scene: Scene, command: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
     """Play a scene; what was said: see :meth:`Stage.messages`."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         with LoopbackModel() as model:
@@ -331,7 +332,7 @@ def play(scene: Scene, command: Sequence[str]) -> List[Tuple[str, Dict[str, Any]
 
 def version_of(command: Sequence[str]) -> str:
     """Start the CLI, ask something, and return the version that it tells; "" if it does not."""
-    told: List[str] = []
+    told: list[str] = []
 
     def look(stage: Stage) -> None:
         client = stage.client()

@@ -255,7 +255,7 @@ class EchoTurn:
             return {"behavior": "deny", "message": refusal}
         allowed = (cli.option("--allowedTools") or "").split(",")
         if cli.mode == "bypassPermissions" or name in allowed:
-            return {"behavior": "allow", "updatedInput": input}
+            return {"behavior": "allow"}
         cli.say(*self._state("requires_action"))
         echo.asking = cli.ask_permission(name, input, tool_use_id=identity)
         try:

@@ -75,6 +75,7 @@ def test_a_stream_is_a_whole_message():
         "message_delta",
         "message_stop",
     ]
+    assert {message["event"].get("index", 0) for message in messages} == {0}
     assert {message["api_message_id"] for message in messages} == {"msg_7"}
     assert {message["parent_tool_use_id"] for message in messages} == {"toolu_1"}
 

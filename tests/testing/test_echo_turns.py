@@ -69,6 +69,8 @@ def test_the_pace_can_be_set(flags):
         assert session.ask("one two")[-1]["result"] == "echo: one two"
         messages = session.ask("three")
         assert text_of(messages) == ("echo: three" if flags else "")
+        said = [each["message"]["content"] for each in messages if each["type"] == "assistant"]
+        assert said == [[builders.text("echo: three")]]
 
 
 def test_a_message_of_a_given_size():
@@ -143,6 +145,25 @@ def test_no_permission_is_asked_where_everything_is_allowed():
     with Session("--permission-mode=bypassPermissions") as session:
         messages = session.ask("[[tool Read {}]]")
         assert "control_request" not in [each["type"] for each in messages]
+
+
+def test_a_hook_can_refuse_a_tool():
+    """One whose matcher names the tool; what it says is what becomes of the tool."""
+    hooks = [{"matcher": "Read|Bash", "hookCallbackIds": ["h1"]}, {"hookCallbackIds": ["h2"]}]
+    hooks.append({"matcher": "Write", "hookCallbackIds": ["h3"]})
+    with Session("--permission-mode=bypassPermissions") as session:
+        session.control("initialize", hooks={"PreToolUse": hooks})
+        session.send(session.question('[[tool Bash {"command": "ls"}]]'))
+        for decision in ("allow", "deny"):
+            call = session.read_until("control_request")[-1]
+            assert call["request"]["input"]["tool_input"] == {"command": "ls"}
+            told = {"permissionDecision": decision, "permissionDecisionReason": "not here"}
+            reply = {"hookSpecificOutput": told}
+            session.send(builders.control_response(call["request_id"], reply))
+        assert call["request"]["callback_id"] == "h2"
+        result = session.read_until("result")[-1]
+        assert result["result"] == "Bash: not here"
+        assert len(result["permission_denials"]) == 1
 
 
 def test_an_interrupt_withdraws_an_open_permission(style):

@@ -60,6 +60,9 @@ def test_slash_commands(style):
     with Session(*FLAGS, style=style) as session:
         messages = session.ask("/cost")
         output = "Total cost: $0.0000"
+        assert [
+            each["uuid"] for each in messages if each.get("isReplay") and "u1" in str(each)
+        ] == (["u1"] if style == "new" else [])
         if style == "new":
             assert messages[-1]["result"] == output
             assert messages[-1]["local_command"] == "cost"

@@ -136,7 +136,7 @@ class PermissionForm(Form):
         self.always = always_of(request)
         choices = [Choice("allow", "Allow")]
         if request.can_accept_edits:
-            meaning = "Claude then edits files without asking, until the session ends"
+            meaning = "All edits means: Claude edits files without asking, until the session ends"
             choices.append(Choice("accept_edits", "Allow all edits in this session", meaning))
         if self.always is not None:
             meaning = f"Always allow means: {self.always}"

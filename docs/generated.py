@@ -7,6 +7,7 @@ import re
 import textwrap
 from pathlib import Path
 
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 
 import claude_sync
@@ -209,8 +210,19 @@ def short_signature(*event):
     return (own, None) if own else (signature, returns)
 
 
+def without_overloads(analyze):
+    """Overloads are for type checkers; a reader wants one signature."""
+
+    def analyze_only(analyzer):
+        analyze(analyzer)
+        analyzer.overloads = {}
+
+    return analyze_only
+
+
 def setup(app):
     """Called by Sphinx."""
+    ModuleAnalyzer.analyze = without_overloads(ModuleAnalyzer.analyze)
     app.add_directive("options-reference", OptionsReference)
     app.add_directive("control-table", ControlTable)
     app.add_directive("client-methods", ClientMethods)

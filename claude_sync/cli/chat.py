@@ -95,7 +95,7 @@ def talk(client: Client, screen: Screen, cwd: Any = None, *, can_go_on: bool = T
     def complete(text: str) -> Sequence[str]:
         return [f"{name} " for name in names if name.startswith(text)] if text else []
 
-    screen.say("Ctrl-C stops a turn, Ctrl-D leaves, /help tells more.", "faint")
+    screen.say("Ctrl-C stops a turn, Ctrl-D leaves, /help shows more.", "faint")
     if screen.styles and not rich_is_there():
         screen.say("Answers are shown as they are written; pip install rich formats them.", "faint")
     with Typing(complete) as typing:

@@ -243,7 +243,7 @@ def recorded(variables, project):
                 [*tmux, "capture-pane", "-e", "-p"], capture_output=True, text=True, check=True
             ).stdout
             now = time.monotonic()
-            if not frames or frames[-1][1] != shown:
+            if shown.strip() and (not frames or frames[-1][1] != shown):
                 frames.append((now, shown))
             time.sleep(0.08)
 

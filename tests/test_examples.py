@@ -17,7 +17,7 @@ from claude_sync.testing.model import tool_use
 LONGEST = 60
 
 # Those with a window need a person, or a test that takes the place of one: see gui/.
-WINDOWS = ("tk_chat", "qt_chat")
+WINDOWS = ("tk_chat", "tk_embed", "qt_chat")
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in WINDOWS)
 
 # Between them they ask for permission, have tools of their own, and want an answer in a form.

@@ -39,7 +39,7 @@ HOMES = {name: home for home, names in NOT_IN_PLACE.items() for name in names.sp
 # Commands, which may import the command line; single files of other layers.
 EXCEPTIONS = {
     "bridge/__main__.py -> bridge/command.py",
-    "gui/__main__.py -> cli",
+    "gui/__main__.py -> cli/common.py",
     # What shows an answer is found when somebody looks.
     "messages/display.py -> render/repr.py",
     "messages/display.py -> render/timeline.py",

@@ -24,14 +24,16 @@ from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
     from ..client import Client
+    from .qt_chat import ChatWidget
     from .qt_client import QtClient
     from .qt_dialogs import PermissionDialog, QuestionDialog
     from .qt_frames import Attachment
 
-__all__ = ["Attachment", "PermissionDialog", "QtClient", "QuestionDialog", "attach"]
+__all__ = ["Attachment", "ChatWidget", "PermissionDialog", "QtClient", "QuestionDialog", "attach"]
 
 LATER = {
     "Attachment": "qt_frames",
+    "ChatWidget": "qt_chat",
     "PermissionDialog": "qt_dialogs",
     "QtClient": "qt_client",
     "QuestionDialog": "qt_dialogs",

@@ -17,13 +17,10 @@ import threading
 import weakref
 from typing import Any, Callable, List, MutableMapping, Optional
 
-from ..errors import ClaudeError
-from ..log import logger
-from ..permissions import forms
 from ..permissions.forms import PermissionForm, QuestionForm, form_of
 from ..permissions.request import LATER, PermissionAnswer
 from .qt_binding import QtCore, QtWidgets, check_application, is_valid
-from .qt_views import DiffView, QuestionColumn, QuestionView, paragraph, title_label
+from .qt_views import view_of
 
 __all__ = ["PermissionDialog", "QuestionDialog", "RequestDialog"]
 
@@ -43,6 +40,7 @@ class RequestDialog(QtWidgets.QDialog):  # type: ignore[misc]
 
     Attributes:
         form: What it shows and answers.
+        view: The widgets that do.
 
     """
 
@@ -56,8 +54,11 @@ class RequestDialog(QtWidgets.QDialog):  # type: ignore[misc]
         self.setAttribute(QtCore.Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(form.title)
         self.setSizeGripEnabled(True)
-        self._message = paragraph("")
-        self._message.hide()
+        self.view = view_of(form)
+        self.view.answered.connect(self.done)
+        layout = QtWidgets.QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.view)
         self._looking = QtCore.QTimer(self)
         self._looking.timeout.connect(self._look)
         self._looking.start(LOOK)
@@ -73,6 +74,7 @@ class RequestDialog(QtWidgets.QDialog):  # type: ignore[misc]
         form.on_withdrawn(close)
         # Its window may be destroyed, and it is not asked then.
         self.destroyed.connect(lambda *_: refuse())
+        self.fit()
 
     @classmethod
     def handler(cls, parent: Any = None) -> Callable[[Any], PermissionAnswer]:
@@ -104,30 +106,18 @@ class RequestDialog(QtWidgets.QDialog):  # type: ignore[misc]
         self.resize(width, min(height, int(screen.height() * OF_THE_SCREEN)))
 
     def done(self, code: Any) -> None:
-        """The end of the dialog."""
+        """The end of the dialog; the code is whether something runs now."""
         self._looking.stop()
-        super().done(code)
+        super().done(int(code))
 
     def reject(self) -> None:
         """Closed without a choice, by whatever means: a no."""
-        self._settle(self._refuse, QtWidgets.QDialog.DialogCode.Rejected)
+        self.view.settle(self._refuse, False, is_last=True)
 
     def _look(self) -> None:
         """Close, if the request was answered elsewhere or is no longer open."""
         if not self.form.is_open:
-            self.done(QtWidgets.QDialog.DialogCode.Rejected)
-
-    def _settle(self, verb: Callable[[], object], code: Any) -> None:
-        """Answer by a verb of the form, and close; an answer that is none is told instead."""
-        try:
-            verb()
-        except ClaudeError as error:
-            logger.warning("a dialog could not answer: %s", error)
-            if self.form.is_open and verb is not self._refuse:
-                self._message.setText(str(error))
-                self._message.show()
-                return
-        self.done(code)
+            self.done(False)
 
 
 class PermissionDialog(RequestDialog):
@@ -136,8 +126,7 @@ class PermissionDialog(RequestDialog):
 
         client.on_permission(PermissionDialog.handler(window))
 
-    Nothing is chosen by the Enter key, and nothing is allowed in the first moment: a dialog
-    may appear while somebody types, or clicks at what was in its place.
+    Enter allows nothing, and nothing is allowed in the first moment.
     """
 
     form_class = PermissionForm
@@ -145,66 +134,7 @@ class PermissionDialog(RequestDialog):
     def __init__(self, request: Any, parent: Any = None) -> None:
         form = request if isinstance(request, PermissionForm) else PermissionForm(request)
         super().__init__(form, parent, form.close)
-        layout = QtWidgets.QVBoxLayout(self)
-        layout.setSpacing(10)
-        layout.addWidget(title_label(form.title))
-        for line in form.details:
-            layout.addWidget(paragraph(line))
-        self.preview = DiffView(form.lines)
-        layout.addWidget(self.preview, 1)
-        self.reason = QtWidgets.QLineEdit()
-        self.reason.setPlaceholderText(forms.REASON)
-        self.reason.returnPressed.connect(self._deny)
-        layout.addWidget(self.reason)
-        layout.addWidget(self._message)
-        row = QtWidgets.QHBoxLayout()
-        self.deny_button = button("&Deny", self._deny)
-        self.everything_button = button(forms.EVERYTHING, self._show_everything)
-        row.addWidget(self.deny_button)
-        row.addWidget(self.everything_button)
-        row.addStretch(1)
-        self.always_button = self._allowing("allow_always", "Al&ways allow")
-        self.edits_button = self._allowing("accept_edits", "Allow all &edits in this session")
-        self.allow_button = self._allowing("allow", "&Allow")
-        for choice in form.choices:
-            if choice.meaning:
-                layout.addWidget(paragraph(f"{choice.meaning}."))
-        for each in (self.always_button, self.edits_button, self.allow_button):
-            row.addWidget(each)
-        layout.addLayout(row)
-        self.preview.setFocus()
-        self._settling = QtCore.QTimer(self)
-        self._settling.setSingleShot(True)
-        self._settling.timeout.connect(lambda: self._let_allow(True))
-        self._let_allow(False)
-        self.fit()
-
-    def showEvent(self, event: Any) -> None:  # noqa: N802  (Qt's name)
-        """It appears: from now on it is there to be read."""
-        super().showEvent(event)
-        if not self.allow_button.isEnabled():
-            self._settling.start(forms.SETTLING)
-
-    def _let_allow(self, is_allowed: bool) -> None:
-        for each in (self.allow_button, self.edits_button, self.always_button):
-            each.setEnabled(is_allowed)
-
-    def _allowing(self, name: str, label: str) -> Any:
-        """The button of a choice that lets something run; hidden where it is not offered."""
-        verb = getattr(self.form, name)
-        made = button(label, lambda: self._settle(verb, QtWidgets.QDialog.DialogCode.Accepted))
-        if not any(choice.name == name for choice in self.form.choices):
-            made.hide()
-        return made
-
-    def _show_everything(self) -> None:
-        """Show all that is known instead of the preview."""
-        self.preview.fill(self.form.everything())
-        self.everything_button.setEnabled(False)
-
-    def _deny(self) -> None:
-        reason = self.reason.text()
-        self._settle(lambda: self.form.deny(reason), QtWidgets.QDialog.DialogCode.Rejected)
+        self.view.preview.setFocus()
 
 
 class QuestionDialog(RequestDialog):
@@ -219,28 +149,6 @@ class QuestionDialog(RequestDialog):
     def __init__(self, questions: Any, parent: Any = None) -> None:
         form = questions if isinstance(questions, QuestionForm) else QuestionForm(questions)
         super().__init__(form, parent, form.decline)
-        layout = QtWidgets.QVBoxLayout(self)
-        layout.setSpacing(10)
-        layout.addWidget(title_label(form.title))
-        self.views = [QuestionView(field, self._changed) for field in form.fields]
-        layout.addWidget(QuestionColumn(self.views), 1)
-        layout.addWidget(self._message)
-        row = QtWidgets.QHBoxLayout()
-        self.decline_button = button("&Do not answer", self.reject)
-        self.answer_button = button("&Answer", self._answer)
-        row.addWidget(self.decline_button)
-        row.addStretch(1)
-        row.addWidget(self.answer_button)
-        layout.addLayout(row)
-        self._changed()
-        self.fit()
-
-    def _changed(self) -> None:
-        """Something was chosen: the button works once every question has an answer."""
-        self.answer_button.setEnabled(self.form.missing() is None)
-
-    def _answer(self) -> None:
-        self._settle(self.form.answer, QtWidgets.QDialog.DialogCode.Accepted)
 
 
 class DialogLine:
@@ -309,11 +217,3 @@ def class_for(form: Any, preferred: Any) -> Any:
     if isinstance(form, getattr(preferred, "form_class", ())):
         return preferred
     return QuestionDialog if isinstance(form, QuestionForm) else PermissionDialog
-
-
-def button(text: str, clicked: Callable[[], object]) -> Any:
-    """A button that the Enter key does not press by itself."""
-    made = QtWidgets.QPushButton(text)
-    made.setAutoDefault(False)
-    made.clicked.connect(lambda *_: clicked())
-    return made

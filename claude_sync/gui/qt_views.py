@@ -1,5 +1,5 @@
 """
-What is inside the dialogs of Qt: the preview of a tool call, and one question.
+What a person is asked, as widgets of Qt: inside of dialogs, and of conversations.
 
 All texts are shown as plain text: what Claude or the CLI wrote is never taken for markup.
 Colours follow the palette, so that they can be read on dark windows, too.
@@ -7,26 +7,17 @@ Colours follow the palette, so that they can be read on dark windows, too.
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Sequence
+from typing import Any, Callable, Dict, List, Sequence
 
-from ..permissions.forms import Line, QuestionField, shown_text
-from .qt_binding import QtCore, QtGui, QtWidgets
+from ..errors import ClaudeError
+from ..log import logger
+from ..permissions import forms
+from ..permissions.forms import Line, PermissionForm, QuestionField, QuestionForm, shown_text
+from ..render.rows import Colour, colours
+from .qt_binding import QtCore, QtGui, QtWidgets, Signal
 
-__all__ = ["DiffView", "QuestionColumn", "QuestionView", "paragraph", "title_label"]
+__all__ = ["DiffView", "PermissionView", "QuestionView", "QuestionsView", "colours_of", "paragraph"]
 
-# By kind of line: the background and the text, on light windows and on dark ones.
-LIGHT = {
-    "added": ("#e2f6e5", "#11602b"),
-    "removed": ("#fde8e8", "#9b1c1c"),
-    "hunk": ("#e6effa", "#3a5a85"),
-    "note": ("", "#6b7280"),
-}
-DARK = {
-    "added": ("#12351f", "#a5e8b4"),
-    "removed": ("#43191c", "#f5b5b5"),
-    "hunk": ("#1b2d45", "#a9c6ee"),
-    "note": ("", "#9aa3af"),
-}
 # What a preview shows without scrolling: so many lines, of so many characters.
 FEWEST_LINES = 3
 MOST_LINES = 22
@@ -60,10 +51,11 @@ class DiffView(QtWidgets.QTextEdit):  # type: ignore[misc]
     def fill(self, lines: Sequence[Line]) -> None:
         """Show lines instead of what is there."""
         self.clear()
-        colours = DARK if is_dark(self) else LIGHT
+        known = colours_of(self)
         cursor = self.textCursor()
         for number, line in enumerate(lines):
-            background, text = colours.get(line.kind, ("", ""))
+            background = known[line.kind] if line.kind in ("added", "removed", "hunk") else ""
+            text = known["note"] if line.kind == "note" else ""
             block, characters = QtGui.QTextBlockFormat(), QtGui.QTextCharFormat()
             if background:
                 block.setBackground(QtGui.QColor(background))
@@ -88,6 +80,139 @@ class DiffView(QtWidgets.QTextEdit):  # type: ignore[misc]
             metrics.horizontalAdvance("m") * self._columns + around,
             metrics.lineSpacing() * self._rows + around,
         )
+
+
+class RequestView(QtWidgets.QFrame):  # type: ignore[misc]
+    """
+    What is asked, and the buttons that answer it: in a dialog, or inside of a conversation.
+
+    Attributes:
+        form: What it shows and answers.
+        answered: A signal: it was answered here; whether something runs now.
+
+    """
+
+    answered = Signal(bool)
+
+    def __init__(self, form: Any) -> None:
+        super().__init__()
+        self.form = form
+        self.column = QtWidgets.QVBoxLayout(self)
+        self.column.setSpacing(10)
+        self.column.addWidget(title_label(form.title))
+        self._message = paragraph("")
+        self._message.hide()
+
+    def settle(self, verb: Callable[[], object], allows: bool, is_last: bool = False) -> None:
+        """Answer by a verb of the form; an answer that is none is told instead, if it can be."""
+        try:
+            verb()
+        except ClaudeError as error:
+            logger.warning("a dialog could not answer: %s", error)
+            if self.form.is_open and not is_last:
+                self._message.setText(str(error))
+                self._message.show()
+                return
+        self.answered.emit(allows)
+
+
+class PermissionView(RequestView):
+    """
+    May Claude use this tool? What would happen, and the choices.
+
+    Nothing is chosen by the Enter key, and nothing is allowed in the first moment: it may
+    appear while somebody types, or clicks at what was in its place.
+    """
+
+    def __init__(self, form: PermissionForm) -> None:
+        super().__init__(form)
+        for line in form.details:
+            self.column.addWidget(paragraph(line))
+        self.preview = DiffView(form.lines)
+        self.preview.setAccessibleName("What would happen")
+        self.column.addWidget(self.preview, 1)
+        self.reason = QtWidgets.QLineEdit()
+        self.reason.setPlaceholderText(forms.REASON)
+        self.reason.returnPressed.connect(self._deny)
+        self.column.addWidget(self.reason)
+        for choice in form.choices:
+            if choice.meaning:
+                self.column.addWidget(paragraph(f"{choice.meaning}."))
+        self.column.addWidget(self._message)
+        row = QtWidgets.QHBoxLayout()
+        self.deny_button = button("&Deny", self._deny)
+        self.everything_button = button(forms.EVERYTHING, self._show_everything)
+        row.addWidget(self.deny_button)
+        row.addWidget(self.everything_button)
+        row.addStretch(1)
+        self.always_button = self._allowing("allow_always", "Al&ways allow")
+        self.edits_button = self._allowing("accept_edits", "Allow all &edits in this session")
+        self.allow_button = self._allowing("allow", "&Allow")
+        self._allows = (self.always_button, self.edits_button, self.allow_button)
+        for each in self._allows:
+            row.addWidget(each)
+        self.column.addLayout(row)
+        self._settling = QtCore.QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.timeout.connect(lambda: self._let_allow(True))
+        self._let_allow(False)
+
+    def showEvent(self, event: Any) -> None:  # noqa: N802  (Qt's name)
+        """It appears: from now on it is there to be read."""
+        super().showEvent(event)
+        if not self.allow_button.isEnabled():
+            self._settling.start(forms.SETTLING)
+
+    def _let_allow(self, is_allowed: bool) -> None:
+        for each in self._allows:
+            each.setEnabled(is_allowed)
+
+    def _allowing(self, name: str, label: str) -> Any:
+        """The button of a choice that lets something run; hidden where it is not offered."""
+        verb = getattr(self.form, name)
+        made = button(label, lambda: self.settle(verb, True))
+        made.setObjectName(f"claude_{name}")
+        if not any(choice.name == name for choice in self.form.choices):
+            made.hide()
+        return made
+
+    def _show_everything(self) -> None:
+        """Show all that is known instead of the preview."""
+        self.preview.fill(self.form.everything())
+        self.everything_button.setEnabled(False)
+
+    def _deny(self) -> None:
+        reason = self.reason.text()
+        self.settle(lambda: self.form.deny(reason), False)
+
+
+class QuestionsView(RequestView):
+    """Claude asks the person something: the questions, and a button that sends the answers."""
+
+    def __init__(self, form: QuestionForm) -> None:
+        super().__init__(form)
+        self.views = [QuestionView(field, self._changed) for field in form.fields]
+        self.column.addWidget(QuestionColumn(self.views), 1)
+        self.column.addWidget(self._message)
+        row = QtWidgets.QHBoxLayout()
+        decline = lambda: self.settle(form.decline, False, is_last=True)  # noqa: E731
+        self.decline_button = button("&Do not answer", decline)
+        self.answer_button = button("&Answer", lambda: self.settle(form.answer, True))
+        self.answer_button.setObjectName("claude_allow")
+        row.addWidget(self.decline_button)
+        row.addStretch(1)
+        row.addWidget(self.answer_button)
+        self.column.addLayout(row)
+        self._changed()
+
+    def _changed(self) -> None:
+        """Something was chosen: the button works once every question has an answer."""
+        self.answer_button.setEnabled(self.form.missing() is None)
+
+
+def view_of(form: Any) -> Any:
+    """The view of a form."""
+    return QuestionsView(form) if isinstance(form, QuestionForm) else PermissionView(form)
 
 
 class QuestionView(QtWidgets.QGroupBox):  # type: ignore[misc]
@@ -181,10 +306,10 @@ class QuestionColumn(QtWidgets.QScrollArea):  # type: ignore[misc]
         return QtCore.QSize(width, layout.totalHeightForWidth(width))
 
 
-def fixed_font() -> Any:
+def fixed_font(size: float = 0.0) -> Any:
     """Letters of one width, as large as others; not every system names such a font."""
     font = QtGui.QFontDatabase.systemFont(QtGui.QFontDatabase.SystemFont.FixedFont)
-    size = QtWidgets.QApplication.font().pointSizeF()
+    size = size or QtWidgets.QApplication.font().pointSizeF()
     if size > 0:  # or it is one of pixels
         font.setPointSizeF(size)
     if not is_of_one_width(font):
@@ -222,8 +347,22 @@ def title_label(text: str) -> Any:
     return label
 
 
-def is_dark(widget: Any) -> bool:
-    """Whether a widget has light letters on a dark ground."""
-    palette = widget.palette()
-    roles = QtGui.QPalette.ColorRole
-    return bool(palette.color(roles.Text).lightness() > palette.color(roles.Base).lightness())
+def button(text: str, clicked: Callable[[], object]) -> Any:
+    """A button that the Enter key does not press by itself."""
+    made = QtWidgets.QPushButton(text)
+    made.setAutoDefault(False)
+    made.clicked.connect(lambda *_: clicked())
+    return made
+
+
+def colours_of(widget: Any) -> Dict[str, str]:
+    """The colours of a chat that fit to those of a widget, or of the application."""
+    palette, roles = widget.palette(), QtGui.QPalette.ColorRole
+    return colours(
+        *(rgb(palette.color(role)) for role in (roles.Base, roles.Text, roles.Highlight))
+    )
+
+
+def rgb(colour: Any) -> Colour:
+    """A colour of Qt's as three numbers."""
+    return colour.red(), colour.green(), colour.blue()

@@ -31,11 +31,12 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional
 
 from .frames import FRAME_WORK, Frames
+from .tk_windows import nothing, refuse_other_threads, when_destroyed
 
 if TYPE_CHECKING:
     from ..client import Client
 
-__all__ = ["Clock", "clock_of"]
+__all__ = ["Attachment", "Clock", "clock_of"]
 
 # Milliseconds. A sixtieth of a second; what is left of it at least for drawing; and how
 # often one looks, without a pipe, while nothing runs.
@@ -205,3 +206,61 @@ def clock_of(widget: tkinter.Misc) -> Clock:
 def can_watch(tk: Any) -> bool:
     """Whether Tk can watch a pipe."""
     return hasattr(tk, "createfilehandler")
+
+
+class Attachment:
+    """
+    What ``attach()`` returns: a client whose handlers run on Tk's thread.
+
+    Attributes:
+        client: The client.
+        widget: The widget it is attached to.
+
+    """
+
+    def __init__(self, client: Client, widget: tkinter.Misc, closes: bool = True) -> None:
+        self.client = client
+        self.widget = widget
+        self._is_attached = True
+        self._clock = clock_of(widget)
+        self._frames = self._clock.add(client, self._let_go)
+        # A widget that does not own the client detaches it when it is destroyed.
+        self._forget = when_destroyed(widget, self._destroyed) if closes else nothing
+
+    def detach(self) -> None:
+        """
+        Let go of the window: handlers run on the client's own threads again.
+
+        Best called between two turns. What waits for the window is done before, and the
+        client stays open. Twice is harmless.
+        """
+        if not self._is_attached:
+            return
+        refuse_other_threads(self.widget, "detach()")
+        while self._frames.run():
+            pass
+        self.client._post_through(None)
+        while self._frames.run():
+            pass
+        self._let_go()
+
+    def post(self, call: Callable[[], None]) -> None:
+        """From any thread: have *call* made on that of Tk."""
+        self._frames(call)
+
+    def _destroyed(self) -> None:
+        """The window is gone: end what belongs to it, without waiting."""
+        self._let_go()
+        self.client.close(wait=False)
+
+    def _let_go(self) -> None:
+        self._is_attached = False
+        self._forget()
+        self._clock.remove(self._frames)
+        self._frames.stop()
+        # No handler runs here any more, so whoever is left may wait for a turn to end.
+        self._frames.threads.clear()
+
+    def __repr__(self) -> str:
+        state = "" if self._is_attached else " (no more)"
+        return f"<{self.client.name} attached to {self.widget}{state}>"

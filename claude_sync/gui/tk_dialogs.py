@@ -3,45 +3,40 @@ May Claude do this? A window that shows what would happen, and takes the answer.
 
 ::
 
-    client.on_permission(tk.PermissionDialog.handler(root))
+    client -> handler -> [prompts] -> dialog -> answer
 
 The window does not hold on to mouse and keyboard: the program's own Stop button stays
 usable, and a request that is withdrawn takes its window with it. Decisions taken here and
 nowhere else:
 
-* Nothing is allowed by accident: no button has the focus when the window appears, Enter
-  allows nothing, and nothing does in the first moment, before one can have read what is
-  asked. Escape, and to close the window, is a no.
+* No button has the focus when the window appears, and nobody who types loses it. Escape, and
+  to close the window, is a no.
 * A window lasts as long as its request is open, whoever answers it.
+* Several requests may be open at once. A window over another would be answered without being
+  read, so each window of the program shows one at a time, in order; what is withdrawn
+  meanwhile is never shown, and when the window goes, all of them are denied.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import threading
 import tkinter
 import weakref
-from tkinter import ttk
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Deque, Optional, Tuple, Type, Union
 
 from ..log import logger
-from ..permissions import forms
-from ..permissions.forms import Line, PermissionForm
-from ..permissions.request import Later, PermissionRequest
-from .tk_windows import AutoScrollbar, check_widget, show_over, when_destroyed
+from ..permissions.forms import PermissionForm, QuestionForm, form_of
+from ..permissions.request import LATER, Later, PermissionRequest, Questions
+from .tk_views import view_of
+from .tk_windows import check_widget, refuse_other_threads, show_over, when_destroyed
 
-__all__ = ["Dialog", "PermissionDialog"]
+__all__ = ["Dialog", "PermissionDialog", "QuestionDialog"]
 
 # Milliseconds between two looks whether the request is still open. Usually one is told; a
 # client that is no longer attached cannot tell.
 LOOK = 250
-
-# The size of a preview, in characters.
-WIDTH = 84
-MOST_LINES = 24
-FEWEST_LINES = 4
-
-HEADING = "claude_sync_heading"
 
 # Tk opens windows on a machine without fonts, and fails with the first letter.
 NO_FONTS = (
@@ -49,61 +44,82 @@ NO_FONTS = (
     "Debian and Ubuntu: apt install fonts-dejavu-core)"
 )
 
-# Background and foreground, for any theme.
-PAPER = ("#ffffff", "#1f2328")
-COLOURS = {
-    "added": ("#e6ffec", "#116329"),
-    "removed": ("#ffebe9", "#a40e26"),
-    "hunk": ("#ddf4ff", "#0550ae"),
-    "note": ("#ffffff", "#6e7781"),
-    "plain": PAPER,
-}
+
+# Classes of widgets that a person types into.
+TYPED_INTO = ("Entry", "TEntry", "Text", "Spinbox", "TSpinbox", "TCombobox")
 
 
 class Dialog:
     """
     A window about one request, there until it is answered.
 
+    ``PermissionDialog(root, request)`` opens one; the handler has to return
+    ``claude_sync.LATER``. :meth:`handler` does both, one request after the other.
+
     Attributes:
         form: What it shows and answers.
         window: The window.
+        view: The widgets in it: a ``PermissionView`` or ``QuestionsView`` of ``tk_views``.
 
     """
 
+    form: Any
+    view: Any
+
     def __init__(
         self,
-        parent: tkinter.Misc,
-        form: Any,
+        root: tkinter.Misc,
+        subject: Union[PermissionRequest, Questions, PermissionForm, QuestionForm],
         on_end: Optional[Callable[[], object]] = None,
     ) -> None:
+        check_widget(root, f"{type(self).__name__}()")
+        is_form = isinstance(subject, (PermissionForm, QuestionForm))
+        form: Any = subject if is_form else form_of(subject)
         self.form = form
         self._on_end = on_end
         self._thread = threading.get_ident()
-        owner = parent.winfo_toplevel()
+        owner = root.winfo_toplevel()
         self.window = tkinter.Toplevel(owner)
         self.window.withdraw()
-        self.window.title(form.title)
+        self.window.title(self.form.title)
         self.window.protocol("WM_DELETE_WINDOW", self.close)
         self.window.bind("<Escape>", self._escape)
         when_destroyed(self.window, self._destroyed)
         self._tk: Any = self.window.tk
         self._timer: Any = self._tk.createtimerhandler(LOOK, self._look)
         try:
-            body = ttk.Frame(self.window, padding=12)
-            body.pack(fill="both", expand=True)
-            first = self._build(body)
+            self.view = view_of(self.window, self.form, self._destroy, scrolls=True)
+            self.view.frame.pack(fill="both", expand=True)
+            for key, function in self.view.keys.items():
+                self.window.bind(key, function)
             show_over(self.window, owner)
-            first.focus_set()
+            if not is_typing(owner):
+                self.view.first.focus_set()
         except BaseException as error:
             # The handler fails, which is a no; nothing of the window may stay.
             self._destroy()
             if isinstance(error, tkinter.TclError) and "font" in str(error):
                 logger.error("%s", NO_FONTS)
             raise
+        if self.is_open:  # nobody has answered meanwhile
+            self.view.begin()
         # Weakly: what Tk made must not end up in a cycle, which the garbage collector would
         # take apart on any thread.
         withdrawn = weakref.WeakMethod(self._withdrawn)
-        form.on_withdrawn(lambda: call_if_there(withdrawn()))
+        self.form.on_withdrawn(lambda: call_if_there(withdrawn()))
+
+    @classmethod
+    def handler(cls, root: tkinter.Misc) -> Callable[[Any], Later]:
+        """A handler of ``on_permission`` and ``on_question``, of a client attached to Tk."""
+        check_widget(root, "handler()")
+
+        def ask_person(subject: Any) -> Later:
+            refuse_other_threads(root, "a dialog")
+            form = form_of(subject)
+            prompts_of(root.winfo_toplevel()).ask(form, class_for(form, cls))
+            return LATER
+
+        return ask_person
 
     @property
     def is_open(self) -> bool:
@@ -113,16 +129,6 @@ class Dialog:
     def close(self) -> None:
         """Close the window. Without an answer so far that is a no."""
         self._destroy()
-
-    # For subclasses.
-
-    def _build(self, body: ttk.Frame) -> tkinter.Misc:
-        """Fill the window; what gets the focus."""
-        raise NotImplementedError
-
-    def _refuse(self) -> None:
-        """The window is closed without an answer."""
-        raise NotImplementedError
 
     def _escape(self, _: object) -> None:
         self.close()
@@ -149,9 +155,17 @@ class Dialog:
         """The window is gone, for whatever reason."""
         timer, self._timer = self._timer, None
         timer.deletetimerhandler()
-        self._refuse()
+        refuse(self.form)
         if self._on_end is not None:
             self._on_end()
+
+
+def is_typing(window: tkinter.Misc) -> bool:
+    """Whether a person types into something of the program: the focus stays there."""
+    focused = str(window.tk.call("focus"))
+    if not focused or str(window.tk.call("winfo", "class", focused)) not in TYPED_INTO:
+        return False
+    return str(window.tk.call(focused, "cget", "-state")) == "normal"
 
 
 def call_if_there(function: Optional[Callable[[], object]]) -> None:
@@ -161,201 +175,91 @@ def call_if_there(function: Optional[Callable[[], object]]) -> None:
 
 
 class PermissionDialog(Dialog):
-    """
-    A window that asks whether Claude may use a tool.
-
-    ``PermissionDialog(root, request)`` opens one; the handler has to return
-    ``claude_sync.LATER``. :meth:`handler` does both, one request after the other.
-
-    Attributes:
-        form: What it shows and answers.
-        window: The window.
-        preview: The text with what would happen.
-        reason: The entry for what Claude is to read after a no.
-        allow, edits, always, deny: The buttons; *edits* and *always* are None where the CLI does
-            not offer them.
-        everything: The button that shows all that is known.
-
-    """
-
-    form: PermissionForm
-
-    def __init__(
-        self,
-        root: tkinter.Misc,
-        request: Union[PermissionRequest, PermissionForm],
-        on_end: Optional[Callable[[], object]] = None,
-    ) -> None:
-        check_widget(root, "PermissionDialog()")
-        form = request if isinstance(request, PermissionForm) else PermissionForm(request)
-        self._settling: Any = None
-        self._allows: List[Any] = []
-        super().__init__(root, form, on_end)
-        if self.is_open:  # nobody has answered meanwhile
-            self._settling = self._tk.createtimerhandler(forms.SETTLING, self._settled)
-
-    @classmethod
-    def handler(cls, root: tkinter.Misc) -> Callable[[Any], Later]:
-        """
-        A handler for ``client.on_permission``, of a client that is attached to Tk.
-
-        Questions, if there is no handler for them, get a :class:`QuestionDialog`.
-        """
-        from .tk_prompts import handler
-
-        return handler(root, permission=cls)
-
-    def _build(self, body: ttk.Frame) -> tkinter.Misc:
-        body.columnconfigure(0, weight=1)
-        body.rowconfigure(2, weight=1)
-        heading(body, self.form.title).grid(row=0, column=0, sticky="w")
-        if self.form.details:
-            details = wrapped(body, "\n".join(self.form.details))
-            details.grid(row=1, column=0, sticky="w", pady=(4, 0))
-        frame, self.preview = preview_of(body, self.form)
-        frame.grid(row=2, column=0, sticky="nsew", pady=(8, 8))
-        self._build_reason(body).grid(row=3, column=0, sticky="ew")
-        meanings = [f"{choice.meaning}." for choice in self.form.choices if choice.meaning]
-        if meanings:
-            words = wrapped(body, "\n".join(meanings))
-            words.grid(row=4, column=0, sticky="w", pady=(8, 0))
-        self._build_buttons(body).grid(row=5, column=0, sticky="ew", pady=(12, 0))
-        return self.preview
-
-    def _build_reason(self, body: ttk.Frame) -> ttk.Frame:
-        row = ttk.Frame(body)
-        row.columnconfigure(1, weight=1)
-        ttk.Label(row, text=f"{forms.REASON}:").grid(row=0, column=0, padx=(0, 8))
-        self.reason = ttk.Entry(row)
-        self.reason.grid(row=0, column=1, sticky="ew")
-        self.reason.bind("<Return>", lambda _: self._deny())
-        return row
-
-    def _build_buttons(self, body: ttk.Frame) -> ttk.Frame:
-        row = ttk.Frame(body)
-        row.columnconfigure(0, weight=1)
-        self.deny = ttk.Button(row, text="Deny", underline=0, command=self._deny)
-        self.deny.grid(row=0, column=0, sticky="w")
-        self.window.bind("<Alt-d>", lambda _: self._deny())
-        self.everything = ttk.Button(row, text=forms.EVERYTHING, command=self._show_everything)
-        self.everything.grid(row=0, column=1, padx=(0, 8))
-        self.allow = self._allowing(row, "allow", 0)
-        self.edits = self._allowing(row, "accept_edits", 10)
-        self.always = self._allowing(row, "allow_always", 1)
-        self.allow.grid(column=9)
-        return row
-
-    def _allowing(self, row: ttk.Frame, name: str, underline: int) -> Any:
-        """The button of a choice that lets something run; None where it is not offered."""
-        choice = next((each for each in self.form.choices if each.name == name), None)
-        if choice is None:
-            return None
-        label = choice.label
-
-        def press(*_: object) -> None:
-            self._answer(name)
-
-        button = ttk.Button(row, text=label, underline=underline, command=press)
-        button.grid(row=0, column=row.grid_size()[0], padx=(0, 8))
-        self.window.bind(f"<Alt-{label[underline].lower()}>", press)
-        button.state(["disabled"])
-        self._allows.append(button)
-        return button
-
-    def _show_everything(self) -> None:
-        """Show all that is known instead of the preview."""
-        fill(self.preview, self.form.everything())
-        self.everything.state(["disabled"])
-
-    def _settled(self) -> None:
-        """The window has been there for a moment: from here on it can be answered."""
-        self._settling = None
-        for button in self._allows:
-            button.state(["!disabled"])
-
-    def _answer(self, name: str) -> None:
-        if self._settling is None:
-            getattr(self.form, name)()
-            self._destroy()
-
-    def _deny(self) -> None:
-        self.form.deny(self.reason.get())
-        self._destroy()
+    """A window that asks whether Claude may use a tool; Escape denies for the reason given."""
 
     def _escape(self, _: object) -> None:
-        self._deny()
-
-    def _refuse(self) -> None:
-        if self._settling is not None:
-            self._settling.deletetimerhandler()
-            self._settling = None
-        self.form.close()
+        self.view.refuse()
 
 
-# Parts of windows.
+class QuestionDialog(Dialog):
+    """A window with the questions of Claude: choices, and room for other answers."""
 
 
-def heading(parent: tkinter.Misc, text: str) -> ttk.Label:
-    """A line that says what this is about."""
-    tk: Any = parent.tk
-    # A font of Tk's and not of tkinter's, whose objects want to be collected on Tk's thread.
-    if HEADING not in tk.splitlist(tk.call("font", "names")):
-        like = tk.splitlist(tk.call("font", "actual", "TkDefaultFont"))
-        tk.call("font", "create", HEADING, *like, "-weight", "bold")
-    return ttk.Label(parent, text=text, font=HEADING, wraplength=600, justify="left")
+def class_for(form: Any, preferred: Type[Dialog]) -> Type[Dialog]:
+    """The class of the dialog for a form: the preferred one, if it is about such forms."""
+    base = QuestionDialog if isinstance(form, QuestionForm) else PermissionDialog
+    return preferred if issubclass(preferred, base) else base
 
 
-def wrapped(parent: tkinter.Misc, text: str) -> ttk.Label:
-    """A few lines of text."""
-    return ttk.Label(parent, text=text, wraplength=600, justify="left")
+class Prompts:
+    """What waits to be shown over one window."""
+
+    def __init__(self, window: tkinter.Misc) -> None:
+        self._window: Callable[[], Optional[tkinter.Misc]] = weakref.ref(window)
+        self._tk: Any = window.tk
+        self._waiting: Deque[Tuple[Any, Type[Dialog]]] = collections.deque()
+        self._shown: Optional[Dialog] = None
+        self._timer: Any = None
+        when_destroyed(window, self._end)
+
+    def ask(self, form: Any, show: Type[Dialog]) -> None:
+        """Show a dialog for *form*, when its turn comes."""
+        self._waiting.append((form, show))
+        if self._shown is None and self._timer is None:
+            self._next()
+
+    def _next(self) -> None:
+        self._timer = None
+        window = self._window()
+        while self._waiting and self._shown is None and window is not None:
+            form, show = self._waiting.popleft()
+            if not form.is_open:
+                continue
+            try:
+                dialog = show(window, form, self._is_done)
+            except BaseException:
+                refuse(form)
+                raise
+            self._shown = dialog if dialog.is_open else None
+
+    def _is_done(self) -> None:
+        """A dialog is gone. The next comes by itself: the program may just be closing."""
+        self._shown = None
+        if self._timer is None:
+            self._timer = self._tk.createtimerhandler(0, self._go_on)
+
+    def _go_on(self) -> None:
+        try:
+            self._next()
+        except Exception:
+            # What a timer raises would end the program's mainloop.
+            logger.exception("a dialog could not be shown; denied")
+            self._is_done()
+
+    def _end(self) -> None:
+        """The window is gone: nobody can decide any more."""
+        if self._timer is not None:
+            self._timer.deletetimerhandler()
+            self._timer = None
+        waiting, self._waiting = list(self._waiting), collections.deque()
+        for form, _ in waiting:
+            refuse(form)
 
 
-def preview_of(parent: tkinter.Misc, form: PermissionForm) -> Tuple[ttk.Frame, tkinter.Text]:
-    """What would happen: a text with colours that scrolls, and its frame."""
-    frame = ttk.Frame(parent)
-    frame.columnconfigure(0, weight=1)
-    frame.rowconfigure(0, weight=1)
-    # Wrapped: behind many blanks, the rest of a line would be where nobody looks.
-    text = paper(frame, width=WIDTH, wrap="char")
-    rows = sum(1 + len(line.text) // WIDTH for line in form.lines)
-    text.configure(height=max(FEWEST_LINES, min(MOST_LINES, rows + 1)))
-    for kind, (background, foreground) in COLOURS.items():
-        text.tag_configure(kind, background=background, foreground=foreground)
-    fill(text, form.lines)
-    down = AutoScrollbar(frame, orient="vertical", command=text.yview)
-    text.configure(yscrollcommand=down.set)
-    text.grid(row=0, column=0, sticky="nsew")
-    down.grid(row=0, column=1, sticky="ns")
-    return frame, text
+def refuse(form: Any) -> None:
+    """Say no, unless somebody has answered."""
+    if isinstance(form, PermissionForm):
+        form.close()
+    else:
+        form.decline()
 
 
-def fill(text: tkinter.Text, lines: Sequence[Line]) -> None:
-    """Put lines into a text, instead of what is there."""
-    text.configure(state="normal")
-    text.delete("1.0", "end")
-    for line in lines:
-        text.insert("end", line.text + "\n", line.kind)
-    text.delete("end-1c")
-    # The newline that is left is Tk's own: without its tag the last line has colour only as
-    # far as it has text.
-    text.tag_add(lines[-1].kind, "end-1c", "end")
-    text.tag_raise("sel")
-    text.configure(state="disabled")
+PROMPTS: weakref.WeakKeyDictionary[tkinter.Misc, Prompts] = weakref.WeakKeyDictionary()
 
 
-def paper(parent: tkinter.Misc, **options: Any) -> tkinter.Text:
-    """A text to read, with letters of one width."""
-    background, foreground = PAPER
-    return tkinter.Text(
-        parent,
-        font="TkFixedFont",
-        background=background,
-        foreground=foreground,
-        relief="flat",
-        highlightthickness=1,
-        highlightbackground="#d0d7de",
-        highlightcolor="#0969da",
-        padx=8,
-        pady=6,
-        **options,
-    )
+def prompts_of(window: tkinter.Misc) -> Prompts:
+    """Those of a window."""
+    prompts = PROMPTS.get(window)
+    if prompts is None:
+        prompts = PROMPTS[window] = Prompts(window)
+    return prompts

@@ -104,6 +104,7 @@ class Step:
         steps: What a subagent did.
         cost_usd: Of an end, what the turn cost.
         message_id: Of a text, the id of Claude's message.
+        tool_use_id: Of a tool, the id of its use.
 
     """
 
@@ -119,6 +120,7 @@ class Step:
     steps: list[Step] = dataclasses.field(default_factory=list)
     cost_usd: float | None = None
     message_id: str = ""
+    tool_use_id: str = ""
     streamed: bool = dataclasses.field(default=False, repr=False)
 
     def summary(self, folder: str = "") -> tuple[str, str]:
@@ -358,7 +360,7 @@ class Chat:
     def _new_use(self, use: ToolUse, place: list[Step], seconds: float | None) -> Step:
         step = self._uses.get(use.id)
         if step is None:
-            step = Step("tool", seconds=seconds, tool=use.name, input=use.input)
+            step = Step("tool", seconds=seconds, tool=use.name, input=use.input, tool_use_id=use.id)
             step.state = "unfinished"
             step.diff = tuple(diff_of(use.name, use.input, None))
             step.decision = self._decisions.pop(use.id, "")

@@ -28,7 +28,7 @@ from typing import Any
 
 from ..log import logger
 
-__all__ = ["escape", "markdown_to_html", "safe_link"]
+__all__ = ["code_pieces", "escape", "markdown_to_html", "markdown_tokens", "safe_link"]
 
 # What is longer is shown as text, each for itself: the whole, a paragraph, a block of code.
 LONGEST = 500_000
@@ -88,12 +88,31 @@ def markdown_to_html(text: str, *, maths: bool = False) -> str:
             dollars that begin no formula, such as those of prices, are kept from it.
 
     """
+    tokens = markdown_tokens(text, maths=maths)
+    if tokens is None:
+        return as_typed(clean(text))
     parser = markdown_parser()
-    text = UNFIT.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
-    if parser is None or len(text) > LONGEST or TOO_DEEP.search(text):
-        return as_typed(text)
-    found: str = parser.render(text, {"maths": maths})
+    found: str = parser.renderer.render(tokens, parser.options, {"maths": maths})
     return found.rstrip("\n")
+
+
+def markdown_tokens(text: str, *, maths: bool = False) -> list[Any] | None:
+    """
+    The tokens of a Markdown *text*, for other renderers: what leads nowhere safe is no link.
+
+    None for what is to be shown as it was typed, and without markdown-it-py.
+    """
+    parser = markdown_parser()
+    text = clean(text)
+    if parser is None or len(text) > LONGEST or TOO_DEEP.search(text):
+        return None
+    tokens: list[Any] = parser.parse(text, {"maths": maths})
+    return tokens
+
+
+def clean(text: str) -> str:
+    """*text* with line ends of one kind, and nothing in it that no page can carry."""
+    return UNFIT.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def escape(text: str) -> str:
@@ -330,15 +349,21 @@ def write_code(tokens: Sequence[Any], place: int, *_: Any) -> str:
 
 def coloured(code: str, language: str) -> str:
     """The HTML of a code, coloured as far as its language is known."""
+    return "".join(
+        f'<span class="{kind}">{escape(text)}</span>' if kind else escape(text)
+        for kind, text in code_pieces(code, language)
+    )
+
+
+def code_pieces(code: str, language: str) -> Iterator[tuple[str, str]]:
+    """A code in pieces, each with a letter of ``KINDS``; an empty one for what has no colour."""
     lexer = lexer_of(language) if language and len(code) <= LONGEST_CODE else None
     if lexer is None:
-        return escape(code)
-    pieces = []
+        yield "", code
+        return
     for kind, text in lexer.get_tokens(code):
         name = str(kind).removeprefix("Token.")
-        known = next((letter for start, letter in KINDS.items() if name.startswith(start)), None)
-        pieces.append(f'<span class="{known}">{escape(text)}</span>' if known else escape(text))
-    return "".join(pieces)
+        yield next((letter for start, letter in KINDS.items() if name.startswith(start)), ""), text
 
 
 @functools.cache

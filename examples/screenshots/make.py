@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
@@ -95,21 +96,32 @@ def conversation():
 # The pictures.
 
 
-def tk_chat():
-    """The example tk_chat, while it asks whether a file may be changed."""
+def play(ask, is_working, is_asking, wait):
+    """Ask both questions; Claude then asks whether the file may be changed."""
+    ask(FIRST)
+    wait(lambda: not is_working())
+    ask(SECOND)
+    wait(is_asking)
+
+
+def tk_chat(dark=False):
+    """A chat of Tk, while it asks whether a file may be changed."""
     import tkinter
+    from tkinter import ttk
 
     from PIL import ImageGrab
 
-    sys.path.insert(0, str(EXAMPLES))
-    import tk_chat
+    from claude_sync.gui.tk import ChatFrame
 
     with conversation() as options:
         root = tkinter.Tk()
         root.title("Claude")
-        root.geometry("900x780+40+60")
-        chat = tk_chat.Chat(root, **options)
+        root.geometry("860x800+40+60")
+        if dark:
+            ttk.Style(root).configure(".", background="#202124", foreground="#e8eaed")
+        chat = ChatFrame(root, **options)
         chat.pack(fill="both", expand=True)
+        client = chat.client
 
         def wait(condition):
             end = time.monotonic() + PATIENCE
@@ -118,47 +130,40 @@ def tk_chat():
                 root.update()
                 time.sleep(0.005)
 
-        def dialogs():
-            return [each for each in root.winfo_children() if each.winfo_class() == "Toplevel"]
-
-        for words in (FIRST, SECOND):
-            chat.entry.insert("1.0", words)
-            chat.send()
-            wait(lambda: dialogs() or chat.turn is None)
-        wait(dialogs)
-        dialog = dialogs()[0]
-        dialog.geometry("+330+285")
-        wait(dialog.winfo_viewable)
-        dialog.focus_force()
-        for _ in range(20):
-            root.update()
-            time.sleep(0.01)
+        presenter = chat.presenter
+        play(chat.ask, lambda: presenter.is_working, lambda: has_asked(presenter), wait)
+        pause = time.monotonic() + 1
+        wait(lambda: time.monotonic() > pause)
         image = ImageGrab.grab(xdisplay=os.environ.get("DISPLAY", ""))
-        windows = [place_of(root), place_of(dialog)]
+        place = (root.winfo_rootx(), root.winfo_rooty(), root.winfo_width(), root.winfo_height())
         root.destroy()
-        chat.client.close()
-    return image, windows
+        client.close()
+    return image, [(*place, "Claude")]
 
 
-def place_of(window):
-    """Where a window of Tk's is, and its title."""
-    left, top = window.winfo_rootx(), window.winfo_rooty()
-    return left, top, window.winfo_width(), window.winfo_height(), window.title()
+def has_asked(presenter):
+    """Whether Claude has asked for permission."""
+    return any(row.kind == "asking" for row in presenter.rows())
 
 
-def qt_chat():
-    """The example qt_chat, while it asks whether a file may be changed."""
+def qt_chat(dark=False):
+    """A chat of Qt, while it asks whether a file may be changed."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    from PySide6.QtCore import QBuffer, QIODevice, QPoint
-    from PySide6.QtWidgets import QApplication, QDialog
+    from PySide6.QtCore import QBuffer, QIODevice
+    from PySide6.QtGui import QColor, QPalette
+    from PySide6.QtWidgets import QApplication
 
-    sys.path.insert(0, str(EXAMPLES))
-    import qt_chat
+    from claude_sync.gui.qt import ChatWidget
 
     application = QApplication.instance() or QApplication(["qt_chat"])
+    application.setStyle("Fusion")
     font = application.font()
     font.setPointSizeF(10.5)
     application.setFont(font)
+    palette = application.style().standardPalette()
+    for name, colour in DARK.items() if dark else ():
+        palette.setColor(getattr(QPalette.ColorRole, name), QColor(colour))
+    application.setPalette(palette)
 
     def wait(condition):
         end = time.monotonic() + PATIENCE
@@ -167,35 +172,37 @@ def qt_chat():
             application.processEvents()
             time.sleep(0.005)
 
-    def grabbed(widget):
+    with conversation() as options:
+        chat = ChatWidget(**options)
+        chat.resize(860, 800)
+        chat.show()
+        presenter, client = chat.presenter, chat.client
+        play(chat.ask, lambda: presenter.is_working, lambda: has_asked(presenter), wait)
+        pause = time.monotonic() + 1
+        wait(lambda: time.monotonic() > pause)
         buffer = QBuffer()
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        widget.grab().save(buffer, "PNG")
-        return Image.open(io.BytesIO(bytes(buffer.data().data())))
-
-    with conversation() as options:
-        window = qt_chat.Chat(**options)
-        window.setWindowTitle("Claude")
-        window.resize(820, 700)
-        window.show()
-        for words in (FIRST, SECOND):
-            window.entry.setPlainText(words)
-            window.send()
-            wait(lambda: window.findChildren(QDialog) or window.turn is None)
-        wait(lambda: window.findChildren(QDialog))
-        dialog = window.findChildren(QDialog)[0]
-        wait(lambda: dialog.isVisible() and dialog.allow_button.isEnabled())
-        places = [(window, QPoint(40, 60)), (dialog, QPoint(330, 210))]
-        image = Image.new("RGB", (1280, 1024))
-        windows = []
-        for widget, place in places:
-            picture = grabbed(widget)
-            image.paste(picture, (place.x(), place.y()))
-            windows.append((place.x(), place.y(), *picture.size, widget.windowTitle()))
-        client = window.chat.client
-        window.deleteLater()
+        chat.grab().save(buffer, "PNG")
+        picture = Image.open(io.BytesIO(bytes(buffer.data().data())))
+        chat.deleteLater()
         wait(lambda: client.state == "closed" or application.sendPostedEvents(None, 52))
-    return image, windows
+    image = Image.new("RGB", (1280, 1024))
+    image.paste(picture, (40, 60))
+    return image, [(40, 60, *picture.size, "Claude")]
+
+
+# The colours of a dark application, by the names of Qt's palette.
+DARK = {
+    "Window": "#202124",
+    "WindowText": "#e8eaed",
+    "Base": "#1b1c1f",
+    "Text": "#e8eaed",
+    "Button": "#2b2c2f",
+    "ButtonText": "#e8eaed",
+    "Highlight": "#6ea8fe",
+    "HighlightedText": "#10141a",
+    "PlaceholderText": "#8b9098",
+}
 
 
 def notebook():
@@ -206,7 +213,13 @@ def notebook():
     notebook_picture.notebook()
 
 
-PICTURES = {"tk_chat": tk_chat, "qt_chat": qt_chat, "notebook": notebook}
+PICTURES = {
+    "tk_chat": tk_chat,
+    "tk_chat_dark": partial(tk_chat, dark=True),
+    "qt_chat": qt_chat,
+    "qt_chat_dark": partial(qt_chat, dark=True),
+    "notebook": notebook,
+}
 
 
 # Frames.

@@ -105,8 +105,8 @@ def test_allow(asking, shown):
     dialog = shown()
     assert isinstance(dialog, qt.PermissionDialog)
     assert dialog.windowTitle() == dialog.form.title
-    assert "rm -rf build" in dialog.preview.toPlainText()
-    click(dialog.allow_button)
+    assert "rm -rf build" in dialog.view.preview.toPlainText()
+    click(dialog.view.allow_button)
     reply = asking.expect_reply(request)
     assert (reply["behavior"], reply["updatedInput"]) == ("allow", COMMAND)
 
@@ -116,15 +116,15 @@ def test_all_edits_are_one_choice(asking, shown):
     mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
     request = asking.ask_permission("Bash", COMMAND, permission_suggestions=[mode])
     dialog = shown()
-    assert dialog.always_button.isHidden()
-    click(dialog.edits_button)
+    assert dialog.view.always_button.isHidden()
+    click(dialog.view.edits_button)
     assert asking.expect_reply(request)["updatedPermissions"] == [mode]
     request = asking.ask_permission("Bash", {"command": "x" * 5000})
     dialog = shown()
-    assert dialog.edits_button.isHidden()
-    click(dialog.everything_button)
-    assert "x" * 5000 in dialog.preview.toPlainText()
-    click(dialog.deny_button)
+    assert dialog.view.edits_button.isHidden()
+    click(dialog.view.everything_button)
+    assert "x" * 5000 in dialog.view.preview.toPlainText()
+    click(dialog.view.deny_button)
     assert asking.expect_reply(request)["behavior"] == "deny"
 
 
@@ -135,8 +135,8 @@ def test_always_says_what_it_allows(asking, shown):
     labels = [label.text() for label in dialog.findChildren(QtWidgets.QLabel)]
     assert [label for label in labels if dialog.form.always in label]
     # Which are plain text; a tool tip would take what stands in a rule for markup.
-    assert dialog.always_button.toolTip() == ""
-    click(dialog.always_button)
+    assert dialog.view.always_button.toolTip() == ""
+    click(dialog.view.always_button)
     reply = asking.expect_reply(request)
     assert reply["behavior"] == "allow"
     assert reply["updatedPermissions"] == [{**RULE, "destination": "session"}]
@@ -146,8 +146,8 @@ def test_always_is_not_offered_without_a_rule(asking, shown):
     """The CLI suggests none: then there is no such button."""
     request = asking.ask_permission("Bash", COMMAND)
     dialog = shown()
-    assert not dialog.always_button.isVisible()
-    click(dialog.allow_button)
+    assert not dialog.view.always_button.isVisible()
+    click(dialog.view.allow_button)
     assert "updatedPermissions" not in asking.expect_reply(request)
 
 
@@ -155,8 +155,8 @@ def test_deny_with_a_reason(asking, shown):
     """Claude reads what the person wrote."""
     request = asking.ask_permission("Bash", COMMAND)
     dialog = shown()
-    QtTest.QTest.keyClicks(dialog.reason, "use git clean")
-    click(dialog.deny_button)
+    QtTest.QTest.keyClicks(dialog.view.reason, "use git clean")
+    click(dialog.view.deny_button)
     reply = asking.expect_reply(request)
     assert (reply["behavior"], reply["message"]) == ("deny", "use git clean")
 
@@ -165,8 +165,8 @@ def test_enter_in_the_reason_denies(asking, shown):
     """Who writes why not means no."""
     request = asking.ask_permission("Bash", COMMAND)
     dialog = shown()
-    QtTest.QTest.keyClicks(dialog.reason, "later")
-    QtTest.QTest.keyClick(dialog.reason, QtCore.Qt.Key.Key_Return)
+    QtTest.QTest.keyClicks(dialog.view.reason, "later")
+    QtTest.QTest.keyClick(dialog.view.reason, QtCore.Qt.Key.Key_Return)
     assert asking.expect_reply(request)["message"] == "later"
 
 
@@ -178,7 +178,7 @@ def test_enter_decides_nothing(asking, shown):
     QtTest.QTest.keyClick(focused, QtCore.Qt.Key.Key_Return)
     QtTest.QTest.keyClick(dialog, QtCore.Qt.Key.Key_Enter)
     assert dialog.isVisible()
-    click(dialog.deny_button)
+    click(dialog.view.deny_button)
     assert asking.expect_reply(request)["behavior"] == "deny"
 
 
@@ -205,11 +205,11 @@ def test_what_just_appeared_allows_nothing(asking, shown, monkeypatch):
     first = shown()
     QtWidgets.QApplication.processEvents()
     monkeypatch.setattr(forms, "SETTLING", 3_600_000)
-    click(first.allow_button)
+    click(first.view.allow_button)
     assert asking.expect_reply(requests[0])["behavior"] == "allow"
     dialog = shown()
     assert dialog is not first
-    for button in (dialog.allow_button, dialog.always_button):
+    for button in (dialog.view.allow_button, dialog.view.always_button):
         click(button)
         QtTest.QTest.keyClick(button, QtCore.Qt.Key.Key_Space)
     alt = QtCore.Qt.KeyboardModifier.AltModifier
@@ -217,7 +217,7 @@ def test_what_just_appeared_allows_nothing(asking, shown, monkeypatch):
         QtTest.QTest.keyClick(dialog, key, alt)
     assert dialog.form.is_open
     assert dialog.isVisible()
-    click(dialog.deny_button)
+    click(dialog.view.deny_button)
     assert asking.expect_reply(requests[1])["behavior"] == "deny"
 
 
@@ -226,8 +226,8 @@ def test_what_has_been_there_for_a_moment_allows(asking, shown, until, monkeypat
     monkeypatch.setattr(forms, "SETTLING", 1)
     request = asking.ask_permission("Bash", COMMAND)
     dialog = shown()
-    until(dialog.allow_button.isEnabled)
-    click(dialog.allow_button)
+    until(dialog.view.allow_button.isEnabled)
+    click(dialog.view.allow_button)
     assert asking.expect_reply(request)["behavior"] == "allow"
 
 
@@ -237,7 +237,7 @@ def test_a_dialog_does_not_block_the_handler(asking, shown, window):
     dialog = shown()
     assert dialog.windowModality() == QtCore.Qt.WindowModality.WindowModal
     assert dialog.parent() is window
-    click(dialog.allow_button)
+    click(dialog.view.allow_button)
     asking.expect_reply(request)
 
 
@@ -247,11 +247,11 @@ def test_an_answer_that_is_refused_is_told_in_the_dialog(asking, shown, client, 
     dialog = shown()
     dialog.form.request.input["command"] = "ls"
     with caplog.at_level(logging.WARNING, "claude_sync"):
-        click(dialog.allow_button)
+        click(dialog.view.allow_button)
     assert dialog.isVisible()
-    assert "request.input was changed" in dialog._message.text()
+    assert "request.input was changed" in dialog.view._message.text()
     assert "request.input was changed" in caplog.text
-    click(dialog.deny_button)
+    click(dialog.view.deny_button)
     assert asking.expect_reply(request)["behavior"] == "deny"
 
 
@@ -264,9 +264,9 @@ def test_questions_are_answered(asking, client, shown):
     dialog = shown()
     # Without a handler for questions they come to that for permissions.
     assert isinstance(dialog, qt.QuestionDialog)
-    colour, checks = dialog.views
+    colour, checks = dialog.view.views
     assert [option.text() for option in colour.options] == ["Red", "Blue && white"]
-    assert not dialog.answer_button.isEnabled()
+    assert not dialog.view.answer_button.isEnabled()
     click(colour.options[0])
     click(colour.options[1])
     assert [option.isChecked() for option in colour.options] == [False, True]
@@ -274,8 +274,8 @@ def test_questions_are_answered(asking, client, shown):
     click(checks.options[1])
     click(checks.options[0])
     QtTest.QTest.keyClicks(checks.other, "tests")
-    assert dialog.answer_button.isEnabled()
-    click(dialog.answer_button)
+    assert dialog.view.answer_button.isEnabled()
+    click(dialog.view.answer_button)
     answers = asking.expect_reply(request)["updatedInput"]["answers"]
     assert answers == {"Red or blue?": "Blue & white", "Which checks?": "mypy, tests"}
 
@@ -287,7 +287,7 @@ def test_the_preview_of_an_option_is_shown(asking, shown):
     asked = {"questions": [{**question, "options": options}, other]}
     asking.ask_permission("AskUserQuestion", asked)
     dialog = shown()
-    first, second = dialog.views
+    first, second = dialog.view.views
     assert second.preview is None
     click(first.options[0])
     assert first.preview.toPlainText() == "a\\x1b[1m\nb"
@@ -302,7 +302,7 @@ def test_words_of_ones_own_replace_a_single_choice(asking, client, shown):
     one = {"questions": QUESTIONS["questions"][:1]}
     request = asking.ask_permission("AskUserQuestion", one)
     dialog = shown()
-    (colour,) = dialog.views
+    (colour,) = dialog.view.views
     click(colour.options[0])
     QtTest.QTest.keyClicks(colour.other, "green")
     assert not colour.options[0].isChecked()
@@ -310,14 +310,14 @@ def test_words_of_ones_own_replace_a_single_choice(asking, client, shown):
     assert colour.other.text() == ""
     assert colour.options[0].isChecked()
     click(colour.options[0])  # a second click does not take it back
-    click(dialog.answer_button)
+    click(dialog.view.answer_button)
     answers = asking.expect_reply(request)["updatedInput"]["answers"]
     assert answers == {"Red or blue?": "Red"}
 
 
 def test_a_question_without_an_answer_is_declined(asking, shown):
     """The button, or closing the dialog: Claude goes on by itself."""
-    for end in (lambda dialog: click(dialog.decline_button), lambda dialog: dialog.close()):
+    for end in (lambda dialog: click(dialog.view.decline_button), lambda dialog: dialog.close()):
         request = asking.ask_permission("AskUserQuestion", QUESTIONS)
         dialog = shown()
         end(dialog)
@@ -333,8 +333,8 @@ def test_requests_are_shown_one_after_the_other(asking, shown, until):
     until(lambda: len(existing()) == 3)
     for number, request in enumerate(requests):
         dialog = shown()
-        assert f"make {number}" in dialog.preview.toPlainText()
-        click(dialog.deny_button if number == 1 else dialog.allow_button)
+        assert f"make {number}" in dialog.view.preview.toPlainText()
+        click(dialog.view.deny_button if number == 1 else dialog.view.allow_button)
         assert asking.expect_reply(request)["behavior"] == ("deny" if number == 1 else "allow")
         until(lambda dialog=dialog: not is_valid(dialog))
 
@@ -347,10 +347,10 @@ def test_a_request_that_waits_may_be_withdrawn(asking, shown, until):
     until(lambda: len(existing()) == 3)
     asking.cancel(second)
     until(lambda: len(existing()) == 2)
-    click(shown().allow_button)
+    click(shown().view.allow_button)
     assert asking.expect_reply(first)["behavior"] == "allow"
-    until(lambda: dialogs() and "make 2" in dialogs()[0].preview.toPlainText())
-    click(shown().allow_button)
+    until(lambda: dialogs() and "make 2" in dialogs()[0].view.preview.toPlainText())
+    click(shown().view.allow_button)
     assert asking.expect_reply(third)["behavior"] == "allow"
 
 
@@ -364,7 +364,7 @@ def test_a_request_that_is_withdrawn_closes_its_dialog(asking, shown, until):
     asking.cancel(request)
     until(lambda: not existing())
     other = asking.ask_permission("Bash", COMMAND)
-    click(shown().allow_button)
+    click(shown().view.allow_button)
     asking.expect_reply(other)  # the first thing that was said since
 
 
@@ -502,5 +502,5 @@ def test_a_class_of_the_programs_own_is_used(client, cli, window, shown):
     request = cli.ask_permission("Bash", COMMAND)
     dialog = shown()
     assert type(dialog) is Mine
-    click(dialog.allow_button)
+    click(dialog.view.allow_button)
     cli.expect_reply(request)

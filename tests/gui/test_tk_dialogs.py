@@ -30,7 +30,7 @@ def gui(tkinter):
 
 def waiting_for(root):
     """How many requests wait until it is their turn to be shown over a window."""
-    from claude_sync.gui.tk_prompts import prompts_of
+    from claude_sync.gui.tk_dialogs import prompts_of
 
     return len(prompts_of(root)._waiting)
 
@@ -100,7 +100,7 @@ def test_a_change_is_shown_with_colours(asking, tmp_path):
     request = asking.ask("Write", {"file_path": str(file), "content": "one\nthree\n"})
     dialog = asking.shown()
     assert dialog.window.title() == dialog.form.title
-    text = dialog.preview
+    text = dialog.view.preview
     lines = text.get("1.0", "end-1c").split("\n")
     assert lines[-3:] == [" one", "-two", "+three"]
     tags = [text.tag_names(f"{number}.0") for number in range(1, len(lines) + 1)]
@@ -112,8 +112,8 @@ def test_a_change_is_shown_with_colours(asking, tmp_path):
     assert len(colours) == 3
     assert str(text["state"]) == "disabled"
     assert str(text["font"]) == "TkFixedFont"
-    assert dialog.always is None
-    click(dialog.allow)
+    assert dialog.view.always is None
+    click(dialog.view.allow)
     assert asking.reply_to(request)["behavior"] == "allow"
     asking.end()
 
@@ -126,10 +126,10 @@ def test_a_long_preview_scrolls(asking):
     for number, request in enumerate(requests, 1):
         dialog = asking.shown(number)
         dialog.window.update()
-        frame = dialog.preview.master
+        frame = dialog.view.preview.master
         bars.append([bar.winfo_ismapped() for bar in frame.winfo_children()[1:]])
         assert dialog.window.winfo_height() < asking.root.winfo_screenheight()
-        click(dialog.deny)
+        click(dialog.view.deny)
         asking.reply_to(request)
     assert bars == [[0], [1]]
     asking.end()
@@ -140,8 +140,8 @@ def test_nothing_hides_at_the_end_of_a_line(asking):
     request = asking.ask("Bash", {"command": "ls" + " " * 300 + "; rm -rf build"})
     dialog = asking.shown()
     dialog.window.update()
-    assert dialog.preview.bbox(dialog.preview.search("rm -rf", "1.0")) is not None
-    click(dialog.deny)
+    assert dialog.view.preview.bbox(dialog.view.preview.search("rm -rf", "1.0")) is not None
+    click(dialog.view.deny)
     asking.reply_to(request)
     asking.end()
 
@@ -151,15 +151,15 @@ def test_all_edits_are_one_choice_and_everything_can_be_seen(asking):
     mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
     request = asking.ask(permission_suggestions=[mode])
     dialog = asking.shown()
-    assert dialog.always is None
-    click(dialog.edits)
+    assert dialog.view.always is None
+    click(dialog.view.edits)
     assert asking.reply_to(request)["updatedPermissions"] == [mode]
     request = asking.ask("Bash", {"command": "x" * 5000})
     dialog = asking.shown(2)
-    assert dialog.edits is None
-    click(dialog.everything)
-    assert "x" * 5000 in dialog.preview.get("1.0", "end")
-    click(dialog.deny)
+    assert dialog.view.edits is None
+    click(dialog.view.everything)
+    assert "x" * 5000 in dialog.view.preview.get("1.0", "end")
+    click(dialog.view.deny)
     asking.reply_to(request)
     asking.end()
 
@@ -176,7 +176,7 @@ def test_always_is_a_button_with_an_explanation(asking, tkinter):
             yield from texts(child)
 
     assert [words for words in texts(dialog.window) if dialog.form.always in words]
-    click(dialog.always)
+    click(dialog.view.always)
     reply = asking.reply_to(request)
     assert reply["updatedPermissions"] == [{**RULE, "destination": "session"}]
     assert not dialog.is_open
@@ -192,7 +192,7 @@ def test_it_appears_over_the_middle_of_its_window(asking):
     middle = asking.root.winfo_rootx() + asking.root.winfo_width() // 2
     left = dialog.window.winfo_rootx()
     assert left <= middle <= left + dialog.window.winfo_width()
-    click(dialog.allow)
+    click(dialog.view.allow)
     asking.reply_to(request)
     asking.end()
 
@@ -205,7 +205,7 @@ def test_it_appears_without_a_visible_window_too(asking):
     dialog = asking.shown()
     asking.until(dialog.window.winfo_viewable)
     assert str(dialog.window.wm_transient()) == ""
-    click(dialog.allow)
+    click(dialog.view.allow)
     assert asking.reply_to(request)["behavior"] == "allow"
     asking.end()
 
@@ -221,25 +221,25 @@ def end_by_window_manager(dialog):
 
 def write_and(end):
     """Write a reason before the end."""
-    return lambda dialog: (write(dialog.reason, "use cmake"), end(dialog))
+    return lambda dialog: (write(dialog.view.reason, "use cmake"), end(dialog))
 
 
 # By what the person does: the answer, and what Claude reads.
 WAYS = {
-    "allow": (lambda dialog: click(dialog.allow), "allow", None),
-    "Alt-A": (lambda dialog: press(dialog.preview, "Alt-a"), "allow", None),
-    "Alt-L": (lambda dialog: press(dialog.preview, "Alt-l"), "allow", None),
-    "space on allow": (lambda dialog: press(dialog.allow, "space"), "allow", None),
-    "deny": (lambda dialog: click(dialog.deny), "deny", forms.DENIED_BY_PERSON),
-    "Alt-D": (lambda dialog: press(dialog.preview, "Alt-d"), "deny", forms.DENIED_BY_PERSON),
-    "Escape": (lambda dialog: press(dialog.preview, "Escape"), "deny", forms.DENIED_BY_PERSON),
-    "Enter": (lambda dialog: press(dialog.reason, "Return"), "deny", forms.DENIED_BY_PERSON),
+    "allow": (lambda dialog: click(dialog.view.allow), "allow", None),
+    "Alt-A": (lambda dialog: press(dialog.view.preview, "Alt-a"), "allow", None),
+    "Alt-L": (lambda dialog: press(dialog.view.preview, "Alt-l"), "allow", None),
+    "space on allow": (lambda dialog: press(dialog.view.allow, "space"), "allow", None),
+    "deny": (lambda dialog: click(dialog.view.deny), "deny", forms.DENIED_BY_PERSON),
+    "Alt-D": (lambda dialog: press(dialog.view.preview, "Alt-d"), "deny", forms.DENIED_BY_PERSON),
+    "Escape": (lambda dialog: press(dialog.view.preview, "Escape"), "deny", forms.DENIED_BY_PERSON),
+    "Enter": (lambda dialog: press(dialog.view.reason, "Return"), "deny", forms.DENIED_BY_PERSON),
     "close": (lambda dialog: dialog.close(), "deny", forms.CLOSED_UNDECIDED),
     "destroy": (lambda dialog: dialog.window.destroy(), "deny", forms.CLOSED_UNDECIDED),
     "window manager": (end_by_window_manager, "deny", forms.CLOSED_UNDECIDED),
-    "reason, deny": (write_and(lambda dialog: click(dialog.deny)), "deny", "use cmake"),
+    "reason, deny": (write_and(lambda dialog: click(dialog.view.deny)), "deny", "use cmake"),
     "reason, Escape": (
-        write_and(lambda dialog: press(dialog.reason, "Escape")),
+        write_and(lambda dialog: press(dialog.view.reason, "Escape")),
         "deny",
         "use cmake",
     ),
@@ -269,13 +269,13 @@ def test_enter_allows_nothing(asking):
     dialog = asking.shown()
     dialog.window.update()
     focus = dialog.window.focus_lastfor()
-    assert focus is dialog.preview
-    for widget in (focus, dialog.window, dialog.allow, dialog.always):
+    assert focus is dialog.view.preview
+    for widget in (focus, dialog.window, dialog.view.allow, dialog.view.always):
         press(widget, "Return", "KP_Enter")
     press(focus, "space", "Key-y", "Key-a")
     assert dialog.is_open
     assert dialog.form.is_open
-    click(dialog.deny)
+    click(dialog.view.deny)
     assert asking.reply_to(request)["behavior"] == "deny"
     asking.end()
 
@@ -285,16 +285,16 @@ def test_what_just_appeared_allows_nothing(asking, monkeypatch):
     first, second = asking.ask(), asking.ask(permission_suggestions=[RULE])
     asking.shown()
     monkeypatch.setattr(forms, "SETTLING", 3_600_000)
-    click(asking.dialogs[0].allow)
+    click(asking.dialogs[0].view.allow)
     assert asking.reply_to(first)["behavior"] == "allow"
     dialog = asking.shown(2)
-    for button in (dialog.allow, dialog.always):
+    for button in (dialog.view.allow, dialog.view.always):
         click(button)
         press(button, "space")
-    press(dialog.preview, "Alt-a", "Alt-l")
+    press(dialog.view.preview, "Alt-a", "Alt-l")
     assert dialog.is_open
     assert dialog.form.is_open
-    click(dialog.deny)
+    click(dialog.view.deny)
     assert asking.reply_to(second)["behavior"] == "deny"
     asking.end()
 
@@ -304,9 +304,9 @@ def test_what_has_been_there_for_a_moment_allows(asking, monkeypatch):
     monkeypatch.setattr(forms, "SETTLING", 1)
     request = asking.ask(permission_suggestions=[RULE])
     dialog = asking.shown()
-    asking.until(lambda: dialog.allow.instate(["!disabled"]))
-    assert dialog.always.instate(["!disabled"])
-    click(dialog.allow)
+    asking.until(lambda: dialog.view.allow.instate(["!disabled"]))
+    assert dialog.view.always.instate(["!disabled"])
+    click(dialog.view.allow)
     assert asking.reply_to(request)["behavior"] == "allow"
     asking.end()
 
@@ -343,7 +343,7 @@ def test_several_requests_are_shown_one_after_the_other(asking):
         asking.root.update()
         assert len(asking.dialogs) == number
         assert dialog.form.request.input == {"command": f"make {number - 1}"}
-        click(dialog.deny if number == 2 else dialog.allow)
+        click(dialog.view.deny if number == 2 else dialog.view.allow)
         assert asking.reply_to(request)["behavior"] == ("deny" if number == 2 else "allow")
     asking.end()
 
@@ -356,11 +356,11 @@ def test_what_is_withdrawn_while_it_waits_is_never_shown(asking):
     asking.cli.cancel(requests[1])
     waiting = asking.client._session
     asking.until(lambda: len(waiting.connection.opened) == 2)
-    click(first.allow)
+    click(first.view.allow)
     asking.reply_to(requests[0])
     second = asking.shown(2)
     assert second.form.request.input == {"command": "make 2"}
-    click(second.allow)
+    click(second.view.allow)
     asking.reply_to(requests[2])
     asking.end()
 
@@ -376,7 +376,7 @@ def test_two_clients_share_the_order_of_their_window(gui, talk, root, until, ask
     yours = other.ask("Bash", {"command": "two"})
     asking.until(lambda: asking.waiting() == 1)
     assert len(asking.dialogs) == 1
-    click(first.allow)
+    click(first.view.allow)
     asking.reply_to(mine)
     click(asking.shown(2).deny)
     assert other.cli.expect_reply(yours)["behavior"] == "deny"
@@ -486,19 +486,23 @@ def test_requests_that_no_frame_has_seen_are_denied_too(asking, monkeypatch):
 # What goes wrong.
 
 
-def test_a_dialog_that_cannot_be_built_is_a_no(gui, talk, root, until, caplog):
+def test_a_dialog_that_cannot_be_built_is_a_no(gui, talk, root, until, caplog, monkeypatch):
     """Now, and when its turn comes later; those after it are shown."""
+    from claude_sync.gui import tk_dialogs
+
     each, dialogs = talk(), []
     gui.attach(each.client, root)
 
-    class Broken(gui.PermissionDialog):
-        def _build(self, body):
-            dialogs.append(self)
-            if "break" in self.form.request.input["command"]:
-                raise RuntimeError("no room")
-            return super()._build(body)
+    def view_of(parent, form, *arguments, **settings):
+        dialogs.append(None)
+        if "break" in form.request.input["command"]:
+            raise RuntimeError("no room")
+        dialogs[-1] = made(parent, form, *arguments, **settings)
+        return dialogs[-1]
 
-    each.client.on_permission(Broken.handler(root))
+    made = tk_dialogs.view_of
+    monkeypatch.setattr(tk_dialogs, "view_of", view_of)
+    each.client.on_permission(gui.PermissionDialog.handler(root))
     turn = each.begin()
     requests = [each.ask("Bash", {"command": word}) for word in ("break", "x", "break", "y")]
     reply_to = each.cli.expect_reply
@@ -516,16 +520,20 @@ def test_a_dialog_that_cannot_be_built_is_a_no(gui, talk, root, until, caplog):
     assert [child for child in root.winfo_children() if child.winfo_class() == "Toplevel"] == []
 
 
-def test_without_fonts_it_is_a_no_that_says_why(gui, talk, root, until, tkinter, caplog):
+def test_without_fonts_it_is_a_no_that_says_why(
+    gui, talk, root, until, tkinter, caplog, monkeypatch
+):
     """Tk raises with the first letter; nobody waits, and the program lives on."""
+    from claude_sync.gui import tk_dialogs
+
     each = talk()
     gui.attach(each.client, root)
 
-    class Blank(gui.PermissionDialog):
-        def _build(self, body):
-            raise tkinter.TclError("failed to allocate font due to internal system font problem")
+    def view_of(*arguments, **settings):
+        raise tkinter.TclError("failed to allocate font due to internal system font problem")
 
-    each.client.on_permission(Blank.handler(root))
+    monkeypatch.setattr(tk_dialogs, "view_of", view_of)
+    each.client.on_permission(gui.PermissionDialog.handler(root))
     turn = each.begin()
     request = each.ask()
     until(root, lambda: "failed on PermissionRequest" in caplog.text)
@@ -585,7 +593,7 @@ def test_a_dialog_can_be_opened_by_hand(gui, talk, root, until):
     turn = each.begin()
     request = each.ask()
     until(root, lambda: opened)
-    click(opened[0].allow)
+    click(opened[0].view.allow)
     assert each.cli.expect_reply(request)["behavior"] == "allow"
     each.end()
     until(root, turn.done)
@@ -609,7 +617,7 @@ def test_nothing_of_a_dialog_is_left(asking, tkinter):
             asking.until(lambda: asking.dialogs)
             dialog = asking.dialogs.pop()
             gone.append(weakref.ref(dialog.window))
-            click(dialog.allow)
+            click(dialog.view.allow)
             asking.reply_to(request)
             del dialog
             asking.root.update()

@@ -89,17 +89,17 @@ def test_questions_are_answered_together(questioning):
     """Once each has an answer: one choice, several, and words of one's own."""
     request, dialog = questioning.ask(COLOURS, FRUITS)
     assert dialog.window.title() == dialog.form.title
-    colour, fruit = dialog.fields
+    colour, fruit = dialog.view.fields
     assert marked(colour) == [False] * 3
-    assert not is_enabled(dialog.answer)
+    assert not is_enabled(dialog.view.answer)
     click(colour.buttons[1])
-    assert not is_enabled(dialog.answer)
+    assert not is_enabled(dialog.view.answer)
     click(fruit.buttons[2])
     click(fruit.buttons[0])
-    assert is_enabled(dialog.answer)
+    assert is_enabled(dialog.view.answer)
     write(fruit.other, "fig")
     assert marked(fruit) == [True, False, True, True]
-    click(dialog.answer)
+    click(dialog.view.answer)
     assert questioning.answers_to(request) == {
         "Which colour?": "Blue",
         "Which fruits?": "Apple, Plum, fig",
@@ -111,7 +111,7 @@ def test_questions_are_answered_together(questioning):
 def test_other_words_replace_a_choice_and_back(questioning):
     """What is marked is what is answered."""
     request, dialog = questioning.ask(COLOURS)
-    (colour,) = dialog.fields
+    (colour,) = dialog.view.fields
     click(colour.buttons[0])
     write(colour.other, "green")
     assert marked(colour) == [False, False, True]
@@ -128,18 +128,18 @@ def test_other_words_replace_a_choice_and_back(questioning):
 def test_other_without_words_is_no_answer(questioning):
     """To choose it takes the earlier choice away, and the person can write at once."""
     request, dialog = questioning.ask(COLOURS)
-    (colour,) = dialog.fields
+    (colour,) = dialog.view.fields
     click(colour.buttons[0])
     click(colour.buttons[2])
-    assert not is_enabled(dialog.answer)
+    assert not is_enabled(dialog.view.answer)
     assert dialog.window.focus_lastfor() is colour.other
     press(colour.other, "Return")
     assert dialog.is_open
     write(colour.other, "x")
-    assert is_enabled(dialog.answer)
+    assert is_enabled(dialog.view.answer)
     press(colour.other, "BackSpace")
-    assert not is_enabled(dialog.answer)
-    click(dialog.decline)
+    assert not is_enabled(dialog.view.answer)
+    click(dialog.view.decline)
     assert questioning.answers_to(request) is None
     questioning.end()
 
@@ -147,7 +147,7 @@ def test_other_without_words_is_no_answer(questioning):
 def test_a_mark_can_be_taken_back(questioning):
     """Of an option, and of other words."""
     request, dialog = questioning.ask(FRUITS)
-    (fruit,) = dialog.fields
+    (fruit,) = dialog.view.fields
     write(fruit.other, "fig")
     click(fruit.buttons[1])
     click(fruit.buttons[3])
@@ -157,7 +157,7 @@ def test_a_mark_can_be_taken_back(questioning):
     click(fruit.buttons[1])
     press(fruit.other, "BackSpace", "BackSpace", "BackSpace")
     assert marked(fruit) == [False] * 4
-    assert not is_enabled(dialog.answer)
+    assert not is_enabled(dialog.view.answer)
     dialog.close()
     questioning.answers_to(request)
     questioning.end()
@@ -166,14 +166,14 @@ def test_a_mark_can_be_taken_back(questioning):
 def test_every_way_to_decline(questioning):
     """Whatever was chosen by then."""
     for end in (
-        lambda dialog: click(dialog.decline),
+        lambda dialog: click(dialog.view.decline),
         lambda dialog: press(dialog.window, "Escape"),
         lambda dialog: dialog.close(),
         lambda dialog: dialog.window.destroy(),
     ):
         questioning.dialogs.clear()
         request, dialog = questioning.ask(COLOURS)
-        click(dialog.fields[0].buttons[0])
+        click(dialog.view.fields[0].buttons[0])
         end(dialog)
         assert questioning.answers_to(request) is None
         assert not dialog.is_open
@@ -183,11 +183,11 @@ def test_every_way_to_decline(questioning):
 def test_enter_sends_nothing_by_accident(questioning):
     """Only in the entry that somebody wrote into."""
     request, dialog = questioning.ask(COLOURS)
-    click(dialog.fields[0].buttons[0])
-    for widget in (dialog.window, dialog.fields[0].buttons[0], dialog.answer):
+    click(dialog.view.fields[0].buttons[0])
+    for widget in (dialog.window, dialog.view.fields[0].buttons[0], dialog.view.answer):
         press(widget, "Return")
     assert dialog.is_open
-    click(dialog.answer)
+    click(dialog.view.answer)
     assert questioning.answers_to(request) == {"Which colour?": "Red"}
     questioning.end()
 
@@ -195,9 +195,9 @@ def test_enter_sends_nothing_by_accident(questioning):
 def test_a_question_without_options_takes_words(questioning):
     """Some have none."""
     request, dialog = questioning.ask({"question": "Why?", "options": []})
-    (why,) = dialog.fields
+    (why,) = dialog.view.fields
     write(why.other, "because")
-    click(dialog.answer)
+    click(dialog.view.answer)
     assert questioning.answers_to(request) == {"Why?": "because"}
     questioning.end()
 
@@ -208,8 +208,8 @@ def test_many_questions_scroll_by_wheel_and_with_the_focus(questioning):
     request, dialog = questioning.ask(*many)
     dialog.window.update()
     assert dialog.window.winfo_height() < questioning.root.winfo_screenheight()
-    assert len(dialog.fields) == 12
-    first, last = dialog.fields[0].buttons[0], dialog.fields[-1].other
+    assert len(dialog.view.fields) == 12
+    first, last = dialog.view.fields[0].buttons[0], dialog.view.fields[-1].other
     before = first.winfo_rooty()
     first.event_generate("<Button-5>")
     questioning.until(lambda: first.winfo_rooty() < before)
@@ -217,7 +217,7 @@ def test_many_questions_scroll_by_wheel_and_with_the_focus(questioning):
     questioning.until(lambda: first.winfo_rooty() == before)
     first.event_generate("<MouseWheel>", delta=-120)
     questioning.until(lambda: first.winfo_rooty() < before)
-    bottom = dialog.answer.winfo_rooty()
+    bottom = dialog.view.answer.winfo_rooty()
     assert last.winfo_rooty() > bottom
     last.focus_force()
     questioning.until(lambda: last.winfo_rooty() + last.winfo_height() <= bottom)
@@ -239,7 +239,7 @@ def test_long_texts_fit_on_the_screen(questioning):
     dialog.window.update()
     assert dialog.window.winfo_width() < questioning.root.winfo_screenwidth()
     assert dialog.window.winfo_height() < questioning.root.winfo_screenheight()
-    assert dialog.fields[0].frame.winfo_reqheight() < 5_000
+    assert dialog.view.fields[0].frame.winfo_reqheight() < 5_000
     dialog.close()
     assert questioning.answers_to(request) is None
     questioning.end()
@@ -262,13 +262,13 @@ def test_the_preview_of_an_option_is_shown(questioning):
     """That of the one which was chosen last; harmless."""
     options = [{"label": "A", "preview": "a\x1b[1m\nb"}, {"label": "B"}]
     request, dialog = questioning.ask({**COLOURS, "options": options})
-    (field,) = dialog.fields
+    (field,) = dialog.view.fields
     text = field._preview
     click(field.buttons[0])
     assert text.get("1.0", "end-1c") == "a\\x1b[1m\nb"
     click(field.buttons[1])
     assert text.get("1.0", "end-1c") == ""
-    click(dialog.answer)
+    click(dialog.view.answer)
     questioning.answers_to(request)
     questioning.end()
 
@@ -308,9 +308,9 @@ def test_nothing_of_a_dialog_is_left(questioning):
             request, dialog = questioning.ask(COLOURS, FRUITS)
             questioning.dialogs.clear()
             gone.append(weakref.ref(dialog.window))
-            click(dialog.fields[0].buttons[0])
-            click(dialog.fields[1].buttons[0])
-            click(dialog.answer)
+            click(dialog.view.fields[0].buttons[0])
+            click(dialog.view.fields[1].buttons[0])
+            click(dialog.view.answer)
             del dialog
             questioning.answers_to(request)
             questioning.root.update()

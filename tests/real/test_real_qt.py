@@ -104,9 +104,9 @@ def test_a_conversation_in_a_window(window, model, until, tmp_path):  # noqa: F8
     window.chat.ask("greet the window")
     dialog = dialog_of(window, until)
     assert dialog.windowTitle() == "Claude wants to create a file"
-    assert "+hi" in dialog.preview.toPlainText()
+    assert "+hi" in dialog.view.preview.toPlainText()
     assert not file.exists()
-    click(dialog.allow_button)
+    click(dialog.view.allow_button)
     until(lambda: window.results, PATIENCE)
     window.client.off(handler)
     assert file.read_text() == "hi\n"
@@ -123,8 +123,8 @@ def test_a_dialog_denies_with_a_reason(window, model, until, tmp_path):  # noqa:
     ).then_reply("Then not.")
     window.chat.ask("write a denied file")
     dialog = dialog_of(window, until)
-    QtTest.QTest.keyClicks(dialog.reason, "tabs, please")
-    click(dialog.deny_button)
+    QtTest.QTest.keyClicks(dialog.view.reason, "tabs, please")
+    click(dialog.view.deny_button)
     until(lambda: window.results, PATIENCE)
     assert not file.exists()
     assert "tabs, please" in str(model.conversation[-1])

@@ -163,7 +163,7 @@ def test_a_diff_is_shown_and_allowed(window):
     dialog = window.shown()
     assert ("added", "+two") in dialog.form.lines
     assert not file.exists()
-    click(dialog.allow)
+    click(dialog.view.allow)
     assert window.answer_of(turn) == "after write the notes"
     assert file.read_text() == "one\ntwo\n"
     assert not dialog.is_open
@@ -173,8 +173,8 @@ def test_a_no_with_a_reason_is_read_by_claude(window):
     """And the tool does not run."""
     turn = window.begin("make a pipe", tool_use("Bash", {"command": "mkfifo pipe"}))
     dialog = window.shown()
-    write(dialog.reason, "use a file")
-    press(dialog.reason, "Return")
+    write(dialog.view.reason, "use a file")
+    press(dialog.view.reason, "Return")
     assert window.answer_of(turn) == "after make a pipe"
     assert window.told("make a pipe") == [("use a file", True)]
     assert not (window.folder / "pipe").exists()
@@ -186,7 +186,7 @@ def test_always_asks_once(window):
     turn = window.begin("first time", use)
     dialog = window.shown()
     assert dialog.form.always.endswith(", in this session")
-    click(dialog.always)
+    click(dialog.view.always)
     window.answer_of(turn)
     (window.folder / "again").unlink()
     window.answer_of(window.begin("second time", use))
@@ -204,7 +204,7 @@ def test_two_requests_come_one_after_the_other(window, tmp_path_factory):
     for number in (1, 2):
         dialog = window.shown(number)
         name = os.path.basename(dialog.form.request.input["file_path"])
-        click(dialog.allow if name == "second" else dialog.deny)
+        click(dialog.view.allow if name == "second" else dialog.view.deny)
     window.answer_of(turn)
     told = str(window.told("read both"))
     assert "the second secret" in told
@@ -261,8 +261,8 @@ def test_a_question_is_answered_in_its_window(window):
     """Claude reads the words that the person wrote."""
     turn = window.begin("ask about the door", tool_use("AskUserQuestion", QUESTION))
     dialog = window.shown()
-    write(dialog.fields[0].other, "green")
-    click(dialog.answer)
+    write(dialog.view.fields[0].other, "green")
+    click(dialog.view.answer)
     assert window.answer_of(turn) == "after ask about the door"
     ((told, is_error),) = window.told("ask about the door")
     assert "green" in told
@@ -279,8 +279,8 @@ def test_the_picture_of_the_example_can_be_made(new_cli, tkinter, monkeypatch, t
     import make
 
     image, windows = make.tk_chat()
-    assert [title for *_, title in windows] == ["Claude", "Claude wants to change a file"]
+    assert [title for *_, title in windows] == ["Claude"]
     picture = make.framed(image, windows)
     # The colours of the diff are in it.
     colours = {colour for _, colour in picture.getcolors(1 << 24)}
-    assert {(230, 255, 236), (255, 235, 233)} <= colours
+    assert {(218, 251, 225), (255, 228, 225)} <= colours

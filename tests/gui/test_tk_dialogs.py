@@ -378,7 +378,7 @@ def test_two_clients_share_the_order_of_their_window(gui, talk, root, until, ask
     assert len(asking.dialogs) == 1
     click(first.view.allow)
     asking.reply_to(mine)
-    click(asking.shown(2).deny)
+    click(asking.shown(2).view.deny)
     assert other.cli.expect_reply(yours)["behavior"] == "deny"
     asking.end()
     other.end()

@@ -62,7 +62,7 @@ def test_a_single_question_takes_what_questions_take():
     more = parameters(claude_sync.Client.ask)
     assert set(more) == {*client.ASK_OPTIONS, "returns", "verbatim"}
     more.pop("returns")
-    assert told(keywords.QuestionKeywords) == more
+    assert told(keywords.EchoKeywords) == more
     more.pop("verbatim")
     assert set(told(keywords.AskKeywords)) == {*told(keywords.ClientKeywords), *more}
 

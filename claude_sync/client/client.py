@@ -23,10 +23,11 @@ from ..engine.session import Session, is_command
 from ..engine.turn import Turn
 from ..errors import UsageError
 from ..messages.answer import Answer
-from ..messages.display import Displayed
+from ..messages.display import Displayed, Timed
 from ..messages.events import Info, InterruptReceipt
 from ..messages.usage import ModelUsage, Usage
 from ..options import Options, SignatureWithOptions, names_of, options_from, signature_with
+from ..options.fields import flag
 from ..prompts import Prompt, read_once, user_message
 from ..support.checks import (
     check_keywords,
@@ -41,11 +42,11 @@ from .handler_methods import HandlerMethods
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar, Unpack
 
-    from ..gui.frames import Frames
+    from ..engine.calling import Frames
     from ..messages.agents import AgentUsage
-    from ..render.timeline import Timeline
     from ..schema import Form
-    from .keywords import AskKeywords, ClientKeywords, QuestionKeywords
+    from .echo import Echo
+    from .keywords import AskKeywords, ClientKeywords, EchoKeywords, QuestionKeywords
     from .statistics import Statistics
 
     # What the answers' data are: "Client" alone says nothing of them.
@@ -65,10 +66,10 @@ INTERRUPT_PATIENCE = 5.0
 LONGEST_CLOSE = 3600.0
 
 HANDLERS = tuple(f"on_{kind}" for kind in KINDS)
-ASK_OPTIONS = ("attach", "data", "timeout", "idle_timeout", "raise_on_error")
+ASK_OPTIONS = ("attach", "data", "timeout", "idle_timeout", "raise_on_error", "echo")
 
 
-class Client(HandlerMethods, ControlMethods, Displayed, Generic[D]):
+class Client(HandlerMethods, ControlMethods, Timed, Displayed, Generic[D]):
     """
     A conversation with Claude, by way of the Claude Code CLI::
 
@@ -128,6 +129,10 @@ class Client(HandlerMethods, ControlMethods, Displayed, Generic[D]):
         for name, handler in handlers.items():
             if handler is not None:
                 self._registry.add(name[3:], handler)
+        if self._options.echo:
+            echo = new_echo()
+            for kind in ("text", "tool_use", "result"):
+                self._registry.add(kind, echo)
         if self._options.hooks:
             from ..hooks import hooks_of
 
@@ -176,17 +181,17 @@ class Client(HandlerMethods, ControlMethods, Displayed, Generic[D]):
 
     @overload
     def ask(
-        self, prompt: Prompt, *, returns: Type[T], **asking: Unpack[QuestionKeywords]
+        self, prompt: Prompt, *, returns: Type[T], **asking: Unpack[EchoKeywords]
     ) -> Answer[T]: ...
 
     @overload
     def ask(
-        self, prompt: Prompt, *, returns: None = None, **asking: Unpack[QuestionKeywords]
+        self, prompt: Prompt, *, returns: None = None, **asking: Unpack[EchoKeywords]
     ) -> Answer[D]: ...
 
     @overload
     def ask(
-        self, prompt: Prompt, *, returns: Any, **asking: Unpack[QuestionKeywords]
+        self, prompt: Prompt, *, returns: Any, **asking: Unpack[EchoKeywords]
     ) -> Answer[Any]: ...
 
     @suggests_arguments
@@ -201,6 +206,7 @@ class Client(HandlerMethods, ControlMethods, Displayed, Generic[D]):
         returns: Any = None,
         raise_on_error: bool = True,
         verbatim: Optional[bool] = None,
+        echo: bool = False,
     ) -> Answer[Any]:
         """
         Ask, and wait for this question's own answer.
@@ -221,16 +227,19 @@ class Client(HandlerMethods, ControlMethods, Displayed, Generic[D]):
             raise_on_error: False returns the answer of a failed turn, with ``is_error``.
             verbatim: True sends the prompt as it is: no ``@path`` in it is read, and no ``/``
                 at its beginning makes a command. None takes ``Options.verbatim``.
+            echo: True prints the text to stdout as it arrives, and a line for each tool call
+                to stderr.
 
         """
         with self._session.naming:
             self._session.delivery.refuse_in_handler("ask")
         message = self._message(prompt, attach, data, verbatim)
-        turn = self._turn(message, prompt, False, timeout, idle_timeout, raise_on_error, returns)
+        echoes = flag("echo", echo) and not self._options.echo
+        turn = self._turn(message, prompt, echoes, timeout, idle_timeout, raise_on_error, returns)
         try:
             # Inside the try from the first moment: Ctrl-C may come while it is being sent.
             with self._session.naming:
-                return self._session.delivery.ask(turn)
+                return self._session.delivery.ask(turn, new_echo() if echoes else None)
         except BaseException:
             # An answer that failed is over; anything else is Ctrl-C, an alarm, SystemExit.
             stop_own_turn(turn)
@@ -443,11 +452,8 @@ class Client(HandlerMethods, ControlMethods, Displayed, Generic[D]):
 
         return statistics_of(self._session)
 
-    def timeline(self) -> Timeline:
-        """When what happened in this client's turns, the last 100 of them."""
-        from ..render.timeline import timeline_of
-
-        return timeline_of(list(self._session.marks))
+    def _all_marks(self) -> list[Any]:
+        return list(self._session.marks)
 
     def __repr__(self) -> str:
         return f"<Client {self.name} {self.state} session={self.session_id}>"
@@ -537,6 +543,13 @@ def form_of(returns: Any) -> Form:
     from ..schema import form_of as make_form
 
     return make_form(returns)
+
+
+def new_echo() -> Echo:
+    """What prints a turn; only programs that echo load it."""
+    from .echo import Echo
+
+    return Echo()
 
 
 def handlers_among(overrides: Any) -> Dict[str, Any]:

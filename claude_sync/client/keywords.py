@@ -34,6 +34,7 @@ __all__ = [
     "AskingKeywords",
     "BatchKeywords",
     "ClientKeywords",
+    "EchoKeywords",
     "Handlers",
     "MapKeywords",
     "QuestionKeywords",
@@ -107,6 +108,12 @@ class QuestionKeywords(AskingKeywords, total=False):
     """What a question takes, but for ``returns``; None is the client's own."""
 
     verbatim: Optional[bool]
+
+
+class EchoKeywords(QuestionKeywords, total=False):
+    """What ``Client.ask`` takes."""
+
+    echo: bool
 
 
 class AskKeywords(ClientKeywords, AskingKeywords, total=False):

@@ -18,8 +18,8 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import UsageError
 from ..log import Failures, logger
@@ -27,12 +27,11 @@ from ..messages.events import HandlerError
 from .handlers import HandlerRegistry, Handling, function_name
 
 if TYPE_CHECKING:
-    from ..gui.frames import Frames
     from ..messages.stream_text import Piece
     from .asked import Asked
     from .session import Session
 
-__all__ = ["NO_HANDLERS", "Calling", "Posting"]
+__all__ = ["NO_HANDLERS", "Calling", "Frames", "Posting"]
 
 NO_HANDLERS = HandlerRegistry()
 
@@ -43,6 +42,34 @@ SLOW = 5.0
 POSTED_AT_ONCE = 64
 
 Handler = Callable[[Any], object]
+
+
+class Frames(Protocol):
+    """
+    What waits for a window, which draws so many times a second and no more.
+
+    Text that comes between two frames grows one call; ``gui/frames.py`` says the rest.
+    """
+
+    threads: weakref.WeakSet[threading.Thread]
+
+    def __call__(self, call: Callable[[], None], instead: Callable[[], None] | None = None) -> None:
+        """Have *call* made in one of the next frames; *instead* if there is none."""
+
+    def grow(self, piece: Piece, handlers: Any, turn: Any) -> bool:
+        """Add text to the call that waits last, if that is for the same block."""
+
+    def begin(self, piece: Piece, handlers: Any, turn: Any, call: Callable[[Piece], None]) -> None:
+        """Have *call* made with *piece* and what is added to it until then."""
+
+    def go_on_with(self, calls: Iterable[Callable[[], None]]) -> None:
+        """From inside of a call: have these made next."""
+
+    def has_run_here(self) -> bool:
+        """Whether the calling thread is one that runs posted calls."""
+
+    def release(self) -> None:
+        """The client closes: make nobody wait for room."""
 
 
 class Calling:

@@ -71,16 +71,21 @@ class Delivery:
                 "interface's, probably). Call submit() and act in on_result."
             )
 
-    def ask(self, turn: Turn[Any]) -> Answer[Any]:
-        """Send a question and wait for its answer."""
+    def ask(self, turn: Turn[Any], show: Callable[[Any], object] | None = None) -> Answer[Any]:
+        """Send a question and wait for its answer; meanwhile *show* gets the turn's events."""
         if not self.by_waiters:
             self._session.submit(turn)
-            turn.wait_until(turn.is_over, lambda condition: self._wait(turn, condition))
+            if show is None:
+                turn.wait_until(turn.is_over, lambda condition: self._wait(turn, condition))
+            else:
+                show_all(turn, show)
             return turn.outcome()
         # Awaited from the first moment, so that its handlers run here and nowhere else.
         turn.count_caller(1)
         try:
             self._session.submit(turn)
+            if show is not None:
+                show_all(turn, show)
             return turn.result()
         finally:
             turn.count_caller(-1)
@@ -240,6 +245,12 @@ class Delivery:
             session.dispatch.call(function, turn)
         else:
             session.inbox.put([lambda: session.dispatch.call(function, turn)])
+
+
+def show_all(turn: Turn[Any], show: Callable[[Any], object]) -> None:
+    """Call *show* with each event of a turn, as it arrives."""
+    for event in turn.events():
+        show(event)
 
 
 def is_awaited_elsewhere(owner: Asked | None, asked: Asked | None) -> bool:

@@ -7,7 +7,7 @@ pictures is loaded when one is shown.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict
+from typing import TYPE_CHECKING, Any, Dict, List
 
 if TYPE_CHECKING:
     from ..render.timeline import Timeline
@@ -49,8 +49,11 @@ class Timed:
         """
         When what happened: the model at work, tools, waiting for permission.
 
-        Of a turn that still runs: until now.
+        Of a turn that still runs: until now. Of a client: its last 100 turns.
         """
         from ..render.timeline import timeline_of
 
-        return timeline_of([self._marks] if self._marks is not None else [])
+        return timeline_of(self._all_marks())
+
+    def _all_marks(self) -> List[Any]:
+        return [] if self._marks is None else [self._marks]

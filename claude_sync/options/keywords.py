@@ -77,6 +77,7 @@ class SharedKeywords(TypedDict, total=False):
     record: PathLike | None
     post: PostName | Callable[..., Any] | None
     raise_handler_errors: bool
+    echo: bool
     transport: Any
     dialect: DialectName
 

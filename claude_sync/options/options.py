@@ -171,6 +171,7 @@ class Options:
     * ``record``: a file that records what is sent and received, without secrets.
     * ``post``: where handlers run: ``None``, a function, ``"manual"`` or ``"caller"``.
     * ``raise_handler_errors``: ``ask()`` raises what a handler raised.
+    * ``echo``: print text to stdout as it arrives, and a line for each tool call to stderr.
     * ``transport``: a ``Transport`` to use instead of a process.
     * ``dialect``: the dialect of the protocol that the CLI speaks.
 
@@ -323,6 +324,7 @@ class Options:
     record: PathLike | None = option(kept="program", typed="--record FILE")
     post: PostName | Callable[..., Any] | None = option(check=check.post, kept="program")
     raise_handler_errors: bool = option(default=False, kept="program")
+    echo: bool = option(default=False, kept="program")
     transport: Any = option(check=check.transport, kept="program")
     dialect: DialectName = option(default="cli", kept="program")
 

@@ -9,13 +9,13 @@ into descriptions, for Claude to read.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
 
 from ..errors import UsageError
 from ..support.text import short_json
-from .values import NoJsonForm, identity, plain_value
 
 Schema = dict[str, Any]
 # Names and indexes, from the outside to the inside.
@@ -114,7 +114,7 @@ def with_subschemas(schema: Schema, change: Callable[..., Any]) -> Schema:
     """
     copy: Schema = {}
     for keyword, value in schema.items():
-        if keyword in (*SEVERAL, "items") and isinstance(value, list):
+        if keyword in SEVERAL:
             copy[keyword] = [change(each, keyword, index) for index, each in enumerate(value)]
         elif keyword in NAMED and isinstance(value, dict):
             copy[keyword] = {name: change(each, keyword, name) for name, each in value.items()}
@@ -125,23 +125,15 @@ def with_subschemas(schema: Schema, change: Callable[..., Any]) -> Schema:
     return copy
 
 
-def portable(schema: Any, *_path: Any) -> Any:
+def portable(schema: Any, *_steps: Any) -> Any:
     """Say *schema* in keywords that every CLI understands; a new dict, the same for the same."""
     if not isinstance(schema, dict):
         return schema
     changed = with_subschemas(schema, portable)
-    for keyword in ("enum", "required"):  # CLIs refuse duplicates
-        if keyword in changed:
-            changed[keyword] = list({identity(each): each for each in changed[keyword]}.values())
     notes = []
-    # Draft 7 does not know prefixItems, and the service no list of items.
-    listed = "prefixItems" if "prefixItems" in changed else "items"
-    places = changed.get(listed)
-    if isinstance(places, list):
-        rest = changed.get("items" if listed == "prefixItems" else "additionalItems", True)
-        if rest is False:
-            changed.setdefault("maxItems", len(places))
-        is_closed = changed.get("maxItems", len(places) + 1) <= len(places)
+    if "prefixItems" in changed:  # draft 7 does not know it
+        places, rest = changed["prefixItems"], changed.get("items", True)
+        is_closed = rest is False or changed.get("maxItems", len(places) + 1) <= len(places)
         changed["items"] = {"anyOf": places if is_closed else [*places, rest]}
         told = ", ".join(short_json(each, LONGEST_REPEATED) for each in places)
         notes.append(f"The items are, in this order: {told}.")
@@ -159,8 +151,7 @@ def portable(schema: Any, *_path: Any) -> Any:
         said = str(changed.get("description", "")).strip()
         said += "." if said and said[-1] not in ".!?:" else ""
         changed["description"] = " ".join([said, *notes]).strip()
-    kept = {keyword: value for keyword, value in changed.items() if keyword in KNOWN}
-    return {"anyOf": [kept, {"type": "null"}]} if changed.get("nullable") is True else kept
+    return {keyword: value for keyword, value in changed.items() if keyword in KNOWN}
 
 
 def checked_schema(given: Any) -> Schema:
@@ -196,13 +187,13 @@ def checked_schema(given: Any) -> Schema:
         return with_subschemas(schema, lambda inner, *more: checked(inner, *path, *more))
 
     try:
-        whole: Schema = plain_value(given, strict=True)
+        whole: Schema = json.loads(json.dumps(dict(given), allow_nan=False))
         if not TELLING & set(whole):
             keys = ", ".join(map(repr, list(whole)[:5])) or "none"
             text = f'its keys ({keys}) are no keywords; names of fields stand under "properties"'
             raise Mismatch(((), text))
         checked(whole)
         return whole
-    except (NoJsonForm, Mismatch) as error:
+    except (TypeError, ValueError, RecursionError, Mismatch) as error:
         text = f"this is not a JSON Schema: {error}. {ADVICE}"
         raise UsageError(text, option="returns") from None

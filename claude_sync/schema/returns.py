@@ -37,8 +37,7 @@ from .types import (
     Types,
     as_is,
     enclosing_names,
-    object_of,
-    object_schema,
+    objects,
     shown_hint,
 )
 
@@ -74,9 +73,9 @@ class Form:
             self._key = "items" if kind == "array" else "value"
             inner = moved(schema, self._key)
             definitions = {each: inner.pop(each) for each in DEFINITIONS if each in inner}
-            field = Shape(inner, convert)
-            self._convert = object_of({self._key: field})
-            schema = {**object_schema({self._key: field}), **definitions}
+            whole = objects({self._key: Shape(inner, convert)})
+            self._convert = whole.convert
+            schema = {**whole.schema, **definitions}
         self.schema: Schema = portable(schema)
 
     def __repr__(self) -> str:

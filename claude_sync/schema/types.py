@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import base64
 import collections.abc as abc
+import contextlib
 import dataclasses
 import datetime
 import decimal
@@ -31,7 +32,7 @@ import typing
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING
-from typing import Any, ForwardRef, Literal, NamedTuple, TypeVar, Union, get_args
+from typing import Any, ForwardRef, Literal, NamedTuple, Union, get_args
 
 import typing_extensions
 from typing_extensions import Annotated, NotRequired, ReadOnly, Required, Self, get_type_hints
@@ -159,6 +160,7 @@ read_moment, read_time = iso(datetime.datetime.fromisoformat), iso(datetime.time
 read_day = datetime.date.fromisoformat
 
 ANYTHING = Shape({}, as_is)
+NOT_THERE = Shape({}, unexpected)
 NOTHING = Shape({"type": "null"}, making("null", type(None), as_is))
 SIMPLE: dict[Any, Shape] = {
     Any: ANYTHING,
@@ -247,11 +249,11 @@ def fixed_array(items: Sequence[Shape]) -> Shape:
     schema: Schema = {"type": "array", "minItems": len(items), "maxItems": len(items)}
     if items:
         schema["prefixItems"] = [each.schema for each in items]
-    converts = {index: each.convert for index, each in enumerate(items)}
 
     def convert(value: Any) -> Any:
         if not isinstance(value, list) or len(value) != len(items):
             raise wrong(f"a list of {len(items)}", value)
+        converts = {index: each.convert for index, each in enumerate(items)}
         return tuple(converted(value, converts).values())
 
     return Shape(schema, convert)
@@ -259,55 +261,38 @@ def fixed_array(items: Sequence[Shape]) -> Shape:
 
 def table(key: Shape, item: Shape) -> Shape:
     """Objects with any keys, for dicts."""
+    whole = objects({}, item)
     names = {"propertyNames": key.schema} if "enum" in key.schema else {}
-    others = {"additionalProperties": item.schema} if item.schema else {}
 
     def convert(value: Any) -> Any:
-        made = object_of({}, item.convert)(value)
-        return {key.convert(name): each for name, each in made.items()}
+        return {key.convert(name): each for name, each in whole.convert(value).items()}
 
-    return Shape({"type": "object", **names, **others}, convert)
+    return Shape({**whole.schema, **names}, convert)
 
 
-def object_of(fields: Mapping[str, Shape], others: Convert = unexpected) -> Convert:
-    """The conversion of objects with *fields*; *others* is that of further ones."""
+def objects(
+    fields: Mapping[str, Shape],
+    others: Shape | None = None,
+    about: str = "",
+    make: Callable[[dict[str, Any]], Any] = as_is,
+) -> Shape:
+    """Objects with *fields*, and with *others* if there may be any; *make* makes the value."""
     required = [name for name, field in fields.items() if field.required]
-    converts = {name: field.convert for name, field in fields.items()}
+    schema: Schema = {"type": "object"}
+    if about:
+        schema["description"] = about
+    if fields or others is None:
+        schema["properties"] = {name: field.schema for name, field in fields.items()}
+    if required:
+        schema["required"] = required
+    if others is None or others.schema:
+        schema["additionalProperties"] = False if others is None else others.schema
 
-    def convert(value: Any) -> dict[str, Any]:
+    def convert(value: Any) -> Any:
         if not isinstance(value, dict):
             raise wrong("an object", value)
-        names = [*required, *value]
-        return converted(value, {name: converts.get(name, others) for name in names})
-
-    return convert
-
-
-def object_schema(fields: Mapping[str, Shape], others: Schema | bool = False) -> Schema:
-    """The schema of an object with *fields*; *others* is the schema of further ones."""
-    required = [name for name, field in fields.items() if field.required]
-    return {
-        "type": "object",
-        "properties": {name: field.schema for name, field in fields.items()},
-        **({"required": required} if required else {}),
-        "additionalProperties": others,
-    }
-
-
-def record(owner: Any, fields: Mapping[str, Shape], description: str) -> Shape:
-    """Objects with known keys, for classes that are called with their fields as keywords."""
-    schema = object_schema(fields)
-    if description:
-        schema["description"] = description
-    arguments = object_of(fields)
-
-    def convert(value: Any) -> Any:
-        made = arguments(value)
-        try:
-            return owner(**made)
-        except Exception as error:
-            # The class has rules of its own; what it says about them is what helps.
-            raise Mismatch(((), f"{type(error).__name__}: {error}")) from error
+        known = {name: fields.get(name, others or NOT_THERE) for name in [*required, *value]}
+        return make(converted(value, {name: each.convert for name, each in known.items()}))
 
     return Shape(schema, convert)
 
@@ -350,8 +335,8 @@ class Types:
         self._shapes: dict[Any, Shape] = {}
         # Classes that are being made, and those that are done.
         self._whole: dict[Any, Shape] = {}
-        # What type variables stand for in the class that is being made.
-        self._variables: Mapping[Any, Any] = {}
+        # What Self stands for.
+        self._owner: type | None = None
 
     def resolved(self, hint: Any) -> Any:
         """*hint* with the names in it looked up."""
@@ -375,7 +360,7 @@ class Types:
             NoSchema: It has none.
 
         """
-        hint = with_arguments(self.resolved(hint), self._variables)
+        hint = self.resolved(hint)
         origin, arguments = typing.get_origin(hint), get_args(hint)
         kind = origin or hint
         if not isinstance(kind, abc.Hashable):
@@ -400,12 +385,12 @@ class Types:
             return SIMPLE[kind]
         if isinstance(kind, type):
             return self._class(hint, kind)
-        if isinstance(hint, TypeVar):  # without a meaning here
-            return ANYTHING if hint.__bound__ is None else self.shape(hint.__bound__)
-        if hasattr(hint, "__supertype__"):
-            return self.shape(hint.__supertype__)
-        if hasattr(hint, "__value__"):  # type Alias = ...
-            return self._named(hint, hint.__name__, lambda: self.shape(hint.__value__))
+        if hint is Self and self._owner is not None:
+            return self.shape(self._owner)
+        # NewType, type Alias = ...
+        meant = getattr(hint, "__supertype__", None) or getattr(hint, "__value__", None)
+        if meant is not None:
+            return self._named(hint, hint.__name__, lambda: self.shape(meant))
         raise NoSchema(shown_hint(hint))
 
     def _annotated(self, hint: Any, arguments: tuple[Any, ...]) -> Shape:
@@ -442,9 +427,12 @@ class Types:
             if not members:
                 raise NoSchema(f"{shown_hint(hint)}, which has no members")
             return choice((value, kind[name]) for name, value in members.items())
+        if get_args(hint):
+            advice = f"Write the class without type variables, or as a Pydantic model. {USABLE}"
+            raise NoSchema(shown_hint(hint), advice)
         is_tuple = issubclass(kind, tuple) and hasattr(kind, "_fields")
         if is_tuple or typing_extensions.is_typeddict(kind) or dataclasses.is_dataclass(kind):
-            return self._named(hint, kind.__name__, lambda: self._record(kind, hint))
+            return self._named(kind, kind.__name__, lambda: self._record(kind))
         raise NoSchema(shown_hint(hint), f"Make it a dataclass. {USABLE}")
 
     def _pydantic(self, hint: Any) -> Shape:
@@ -503,16 +491,14 @@ class Types:
         if default is None and not fits(shape, None):
             shape = union([shape, NOTHING])  # "x: int = None" means that None is possible
         if default is not MISSING:
-            try:
-                said = plain_value(default, strict=True)
+            with contextlib.suppress(NoJsonForm):
+                said = plain_value(default)
                 extra = {"default": said} if fits(shape, said) else {}
-            except NoJsonForm:
-                pass
         # What the annotation itself says goes before the docstring, and both before the class.
         told = {"description": about} if about and not shape.about else {}
         return Shape({**shape.schema, **told, **extra}, shape.convert, "", required)
 
-    def _record(self, owner: Any, hint: Any) -> Shape:
+    def _record(self, owner: Any) -> Shape:
         names = {**self._locals, **enclosing_names(owner), owner.__name__: owner}
         try:
             hints = get_type_hints(owner, None, names, include_extras=True)
@@ -521,18 +507,25 @@ class Types:
         texts = [documentation_of(own_docstring(each)) for each in owner.__mro__]
         about = {name: text for each in reversed(texts) for name, text in each.parameters.items()}
         fields = {}
-        outer = self._variables
-        inner = {**dict(zip(getattr(owner, "__parameters__", ()), get_args(hint))), Self: hint}
-        for name, each, default, required in fields_of(owner, hints):
-            self._variables = inner
+        outer = self._owner
+        for name, hint, default, required in fields_of(owner, hints):
+            self._owner = owner
             try:
-                shape = self.shape(each)
+                shape = self.shape(hint)
             except NoSchema as error:
                 where = f"{error.what} (field {name!r} of {owner.__name__})"
                 raise NoSchema(where, error.advice) from error
-            self._variables = outer
             fields[name] = self.field(shape, default, about.get(name, ""), required)
-        return record(owner, fields, texts[0].description)
+        self._owner = outer
+
+        def make(made: dict[str, Any]) -> Any:
+            try:
+                return owner(**made)
+            except Exception as error:
+                # The class has rules of its own; what it says about them is what helps.
+                raise Mismatch(((), f"{type(error).__name__}: {error}")) from error
+
+        return objects(fields, None, texts[0].description, make)
 
 
 def fits(shape: Shape, value: Any) -> bool:
@@ -569,16 +562,6 @@ def is_required(hint: Any, by_class: bool) -> bool:
     return by_class
 
 
-def with_arguments(hint: Any, arguments: Mapping[Any, Any]) -> Any:
-    """*hint* with the type variables in it replaced by what they stand for."""
-    if isinstance(hint, TypeVar) or hint is Self:
-        return arguments.get(hint, hint)
-    variables = getattr(hint, "__parameters__", ())
-    if isinstance(hint, type) or not any(each in arguments for each in variables):
-        return hint
-    return hint[tuple(arguments.get(each, each) for each in variables)]
-
-
 def own_docstring(owner: Any) -> str | None:
     """The docstring that was written for a class; not one that is inherited or generated."""
     text = vars(owner).get("__doc__")
@@ -609,15 +592,9 @@ def enclosing_names(thing: Any) -> dict[str, Any]:
     The names around the place where a function or class was defined, as far as they are known.
 
     Those of the functions around it can be seen only while they run, which is the case where a
-    decorator is used; what the function itself mentions is always known.
+    decorator is used.
     """
     names: dict[str, Any] = {}
-    free = getattr(getattr(thing, "__code__", None), "co_freevars", ())
-    for name, cell in zip(free, getattr(thing, "__closure__", None) or ()):
-        try:
-            names[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
     around = getattr(thing, "__qualname__", "").split(".")[:-1]
     frame = inspect.currentframe() if around else None
     while frame is not None:

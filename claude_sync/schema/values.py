@@ -25,12 +25,11 @@ class NoJsonForm(Exception):
     """A value has no form in JSON; the text says which value, and what to do."""
 
 
-def plain_value(value: Any, strict: bool = False, depth: int = 0) -> Any:
+def plain_value(value: Any, depth: int = 0) -> Any:
     """
     Make *value* of dicts with text keys, lists, texts, numbers, bools and None only.
 
-    NaN, the infinities and keys that are not texts become texts; with *strict* they are
-    refused.
+    NaN, the infinities and keys that are not texts become texts.
 
     Raises:
         NoJsonForm: Something in *value* has no form in JSON.
@@ -42,13 +41,13 @@ def plain_value(value: Any, strict: bool = False, depth: int = 0) -> Any:
         raise NoJsonForm("it is nested too deeply, or contains itself")
 
     def inner(each: Any) -> Any:
-        return plain_value(each, strict, depth + 1)
+        return plain_value(each, depth + 1)
 
     if isinstance(value, enum.Enum):
         known = enum_values(type(value))
         return known[value.name] if value.name in known else inner(value.value)
     if isinstance(value, Mapping):
-        return plain_object([(inner(key), inner(each)) for key, each in value.items()], strict)
+        return {as_text(inner(key)): inner(each) for key, each in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {name: inner(getattr(value, name)) for name in value._fields}
     if isinstance(value, (list, tuple)):
@@ -60,24 +59,10 @@ def plain_value(value: Any, strict: bool = False, depth: int = 0) -> Any:
         return {each.name: inner(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if hasattr(type(value), "model_dump"):  # a Pydantic model
         return inner(value.model_dump(mode="json"))
-    return plain_scalar(value, strict)
+    return plain_scalar(value)
 
 
-def plain_object(pairs: list[tuple[Any, Any]], strict: bool) -> dict[str, Any]:
-    """Make a JSON object of keys and values that are plain already."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        is_text = isinstance(key, str)
-        if isinstance(key, (dict, list)) or (strict and not is_text):
-            raise NoJsonForm(f"{key!r} cannot be a key of an object")
-        name = key if is_text else as_text(key)
-        if name in found:
-            raise NoJsonForm(f"two keys of an object are the same in JSON: {name!r}")
-        found[name] = value
-    return found
-
-
-def plain_scalar(value: Any, strict: bool) -> Any:
+def plain_scalar(value: Any) -> Any:
     """The text or number for a value of one of many small types."""
     if isinstance(value, str):
         return str.__str__(value)
@@ -87,12 +72,10 @@ def plain_scalar(value: Any, strict: bool) -> Any:
         number = float(value)
         if math.isfinite(number):
             return number
-        if strict:
-            raise NoJsonForm(f"JSON has no number {value!r}")
         return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
-    if isinstance(value, (datetime.date, datetime.time)):
+    if isinstance(value, datetime.datetime):
         return value.isoformat()
-    if isinstance(value, (decimal.Decimal, uuid.UUID)):
+    if isinstance(value, (datetime.date, datetime.time, decimal.Decimal, uuid.UUID)):
         return str(value)
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)

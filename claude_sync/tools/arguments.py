@@ -18,23 +18,11 @@ from typing import Any, NamedTuple
 from ..errors import UsageError
 from ..schema.docstrings import Documentation, documentation_of
 from ..schema.json_schema import Mismatch, Schema
-from ..schema.types import (
-    UNIONS,
-    Convert,
-    NoSchema,
-    Shape,
-    Types,
-    enclosing_names,
-    object_of,
-    object_schema,
-    unexpected,
-)
+from ..schema.types import UNIONS, Convert, NoSchema, Shape, Types, enclosing_names, objects
 from ..support.checks import fault_of_function
 from .results import ToolContext
 
 REFUSED = "The tool was not called, because of its arguments:"
-# What the program fills in itself may not come from Claude.
-FILLED_IN = Shape({}, unexpected, required=False)
 
 
 class ArgumentsRefused(Exception):
@@ -49,12 +37,14 @@ class Inputs(NamedTuple):
         schema: The JSON Schema of its arguments.
         convert: Makes the keywords of a call of them.
         contexts: The parameters that get the :class:`ToolContext`.
+        filled_in: What a partial has filled in already; Claude cannot replace it.
 
     """
 
     schema: Schema
     convert: Convert
-    contexts: tuple[str, ...]
+    contexts: list[str]
+    filled_in: dict[str, Any]
 
     def keywords(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
         """
@@ -65,7 +55,8 @@ class Inputs(NamedTuple):
 
         """
         try:
-            return {**self.convert(arguments), **dict.fromkeys(self.contexts, context)}
+            given = self.convert(arguments)
+            return {**given, **self.filled_in, **dict.fromkeys(self.contexts, context)}
         except Mismatch as error:
             raise ArgumentsRefused("\n".join([REFUSED, *error.problems])) from error
         except RecursionError:
@@ -91,7 +82,7 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
         ) from None
     made = Types(enclosing_names(plain), getattr(plain, "__globals__", None))
     about = documentation(function).parameters
-    filled_in = list(function.keywords) if isinstance(function, functools.partial) else []
+    filled_in = function.keywords if isinstance(function, functools.partial) else {}
     fields: dict[str, Shape] = {}
     contexts: list[str] = []
     others: Shape | None = None
@@ -119,12 +110,9 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
         default = MISSING if required else parameter.default
         text = about.get(parameter.name, "")
         fields[parameter.name] = made.field(shape, default, text, required)
-    schema = object_schema(fields, False if others is None else others.schema or True)
-    if made.definitions:
-        schema["$defs"] = made.definitions
-    known = {**dict.fromkeys([*filled_in, *contexts], FILLED_IN), **fields}
-    convert = object_of(known, unexpected if others is None else others.convert)
-    return Inputs(schema, convert, tuple(contexts))
+    whole = objects(fields, others)
+    definitions = {"$defs": made.definitions} if made.definitions else {}
+    return Inputs({**whole.schema, **definitions}, whole.convert, contexts, filled_in)
 
 
 def plain_function(function: Any) -> Any:

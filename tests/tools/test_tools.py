@@ -221,8 +221,7 @@ def test_what_is_fixed_stays_fixed_beside_further_keywords():
         return more
 
     made = make_tool(functools.partial(function, 1, b=2))
-    assert made.run({"c": 3})["structuredContent"] == {"b": 2, "c": 3}
-    assert "b: unexpected" in text(made.run({"b": 3}))
+    assert made.run({"b": 3, "c": 3})["structuredContent"] == {"b": 2, "c": 3}
 
 
 def test_a_wrapped_function_keeps_its_parameters():
@@ -440,6 +439,4 @@ def test_the_context_cannot_be_an_argument():
     def function(context: ToolContext, **more):
         return more
 
-    made = make_tool(function)
-    assert made.run({"a": 1})["structuredContent"] == {"a": 1}
-    assert "context: unexpected" in text(made.run({"context": 1}))
+    assert make_tool(function).run({"a": 1, "context": 1})["structuredContent"] == {"a": 1}

@@ -133,7 +133,9 @@ def portable(schema: Any, *_steps: Any) -> Any:
     notes = []
     if "prefixItems" in changed:  # draft 7 does not know it
         places, rest = changed["prefixItems"], changed.get("items", True)
-        is_closed = rest is False or changed.get("maxItems", len(places) + 1) <= len(places)
+        if rest is False:
+            changed.setdefault("maxItems", len(places))
+        is_closed = changed.get("maxItems", len(places) + 1) <= len(places)
         changed["items"] = {"anyOf": places if is_closed else [*places, rest]}
         told = ", ".join(short_json(each, LONGEST_REPEATED) for each in places)
         notes.append(f"The items are, in this order: {told}.")

@@ -297,25 +297,6 @@ def test_a_request_without_its_fields(running):
     assert running.still_works()
 
 
-def test_several_messages_in_one(running):
-    """A batch gets one answer with the replies to those that want one."""
-    call = {"name": "add", "arguments": {"first": 1, "second": 1}}
-    answer = running.answer_to(
-        running.send(
-            [
-                {"jsonrpc": "2.0", "id": "a", "method": "ping"},
-                {"jsonrpc": "2.0", "method": "notifications/initialized"},
-                {"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": call},
-                {"jsonrpc": "2.0", "id": "c", "method": "nonsense"},
-            ]
-        )
-    )
-    replies = {reply["id"]: reply for reply in answer}
-    assert set(replies) == {"a", "b", "c"}
-    assert replies["b"]["result"]["content"][0]["text"] == "2"
-    assert replies["c"]["error"]["code"] == METHOD_NOT_FOUND
-
-
 def test_the_same_request_twice_runs_once(opened, work):
     """A CLI that repeats an open request does not make the tool run twice."""
     running = opened(work.work)[1]

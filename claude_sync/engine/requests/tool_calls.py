@@ -58,26 +58,27 @@ class ToolCalls:
         if registry is None or not registry.tools or request.body.get("server_name") != SERVER:
             return None
         outcome = server_with(registry.tools).receive(request.body.get("message"))
-        for call_id in outcome.cancelled:
+        if outcome.cancelled is not None:
+            self._cancel(outcome.cancelled)
+        if outcome.call is not None:
             with self._session.lock:
-                cancelled = self.running.pop(call_id, None)
-            if cancelled is not None:
-                # Nobody waits for it any more, also if its function goes on.
-                reply = error_reply(call_id, REQUEST_CANCELLED, "cancelled")
-                body = success_reply(cancelled.request_id, {"mcp_response": reply})
-                self._session.tasks.run(lambda each=cancelled, body=body: each.expire(body))  # type: ignore[misc]
-        with self._session.lock:
-            for call in outcome.calls:
-                self.running[call.request_id] = request
+                self.running[outcome.call.request_id] = request
         return ToolMessage(self, self._session, request, connection, outcome, registry.tools)
 
-    def is_over(self, request: Request, outcome: Outcome) -> None:
-        """A message was served."""
+    def _cancel(self, call_id: RpcId) -> None:
+        """Nobody waits for a call any more, also if its function goes on."""
         with self._session.lock:
-            for call in outcome.calls:
-                # A later call may have the same id: they begin anew with each handshake.
-                if self.running.get(call.request_id) is request:
-                    del self.running[call.request_id]
+            cancelled = self.running.pop(call_id, None)
+        if cancelled is not None:
+            reply = error_reply(call_id, REQUEST_CANCELLED, "cancelled")
+            body = success_reply(cancelled.request_id, {"mcp_response": reply})
+            self._session.tasks.run(lambda: cancelled.expire(body))
+
+    def is_over(self, request: Request, call_id: RpcId) -> None:
+        """A call was answered. A later one may have the same id: they begin anew."""
+        with self._session.lock:
+            if self.running.get(call_id) is request:
+                del self.running[call_id]
 
 
 class ToolMessage:
@@ -99,28 +100,31 @@ class ToolMessage:
         self._outcome = outcome
         self._tools = tools
         # The handshake must not wait for a thread that waits for the handshake.
-        self.is_users_code = bool(outcome.calls)
+        self.is_users_code = outcome.call is not None
 
     def __call__(self) -> None:
         """Run what is to be run, and answer."""
+        call = self._outcome.call
+        if call is None:
+            self._answer(self._outcome.reply)
+            return
         try:
-            self._answer([self._run(call) for call in self._outcome.calls])
+            self._answer(self._run(call))
         except UsageError as error:  # a result that has no JSON form after all
             logger.error("the result of a tool cannot be sent: %s", error)
-            self._answer_failed(str(error))
+            self._answer_failed(call, str(error))
         except BaseException as error:
-            self._answer_failed(type(error).__name__)
+            self._answer_failed(call, type(error).__name__)
             raise
         finally:
-            self._calls.is_over(self._request, self._outcome)
+            self._calls.is_over(self._request, call.request_id)
 
-    def _answer_failed(self, text: str) -> None:
+    def _answer_failed(self, call: ToolCall, text: str) -> None:
         if not self._request.is_decided():
-            calls = self._outcome.calls
-            self._answer([error_reply(call.request_id, INTERNAL_ERROR, text) for call in calls])
+            self._answer(error_reply(call.request_id, INTERNAL_ERROR, text))
 
-    def _answer(self, replies: list[dict[str, Any]]) -> None:
-        body = {"mcp_response": self._outcome.body(replies)}
+    def _answer(self, reply: dict[str, Any]) -> None:
+        body = {"mcp_response": reply}
         self._request.answer(success_reply(self._request.request_id, body))
 
     def _run(self, call: ToolCall) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from ..support.checks import check_function
 if TYPE_CHECKING:
     from ..hooks import HookDecision, HookEvent
     from ..hooks.events import EventName
-    from ..messages.base import Message, RateLimit, Result, StreamEvent, System
+    from ..messages.base import Message, PromptSuggestion, RateLimit, Result, StreamEvent, System
     from ..messages.blocks import ToolResult, ToolUse
     from ..messages.events import Closed, HandlerError
     from ..messages.stream_text import Text, Thinking
@@ -247,6 +247,12 @@ class HandlerMethods:
     def on_rate_limit(self, handler: Callable[[RateLimit], R]) -> Callable[[RateLimit], R]:
         """News of the account's limits, as a ``RateLimit``."""
         return self._add("rate_limit", handler)
+
+    def on_prompt_suggestion(
+        self, handler: Callable[[PromptSuggestion], R]
+    ) -> Callable[[PromptSuggestion], R]:
+        """What the CLI suggests to ask next; for ``Client(prompt_suggestions=True)``."""
+        return self._add("prompt_suggestion", handler)
 
     def on_stream_event(self, handler: Callable[[StreamEvent], R]) -> Callable[[StreamEvent], R]:
         """Every raw event of a reply in the making, as a ``StreamEvent``; none are merged."""

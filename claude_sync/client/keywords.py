@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from ..options.keywords import SharedKeywords
 
 if TYPE_CHECKING:
-    from ..messages.base import Message, RateLimit, Result, StreamEvent, System
+    from ..messages.base import Message, PromptSuggestion, RateLimit, Result, StreamEvent, System
     from ..messages.blocks import ToolResult, ToolUse
     from ..messages.events import Closed, HandlerError
     from ..messages.stream_text import Text, Thinking
@@ -57,6 +57,7 @@ class Handlers(TypedDict, total=False):
     on_status: Optional[Callable[[Status], object]]
     on_task: Optional[Callable[[Task], object]]
     on_rate_limit: Optional[Callable[[RateLimit], object]]
+    on_prompt_suggestion: Optional[Callable[[PromptSuggestion], object]]
     on_stream_event: Optional[Callable[[StreamEvent], object]]
     on_stderr: Optional[Callable[[str], object]]
     on_error: Optional[Callable[[HandlerError], object]]

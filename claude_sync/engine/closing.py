@@ -157,7 +157,7 @@ class Closer:
             if session.delivery.by_waiters and may_deliver:
                 while not self.is_over() and not deadline.is_over():
                     session.delivery.process(deadline.slice())
-            self._join(deadline)
+            self._join(deadline, tells=timeout > 0)
             self.finish()
             session.dispatch.failures.sum_up()
             LIVE.discard(session)
@@ -207,18 +207,26 @@ class Closer:
 
     # Its threads.
 
-    def _join(self, deadline: Deadline) -> None:
+    def _join(self, deadline: Deadline, tells: bool) -> None:
         session = self._session
         # First whoever reads: the end of what it reads withdraws requests, which others
         # have to be told of.
         readers = [thread for each in session.connections for thread in each.threads()]
-        self._join_each(readers, deadline, "what the CLI has started is still being ended")
+        late = self._join_each(readers, deadline)
+        why = dict.fromkeys(late, "what the CLI has started is still being ended")
         session.tasks.stop()
         session.timers.stop()
         others = [thread for thread in self._own_threads() if thread not in readers]
-        self._join_each(others, deadline, "a handler on it has not returned")
+        why |= dict.fromkeys(self._join_each(others, deadline), "a handler on it has not returned")
+        # Who gives it no time knows that it goes on.
+        for thread, reason in why.items() if tells else ():
+            logger.warning("the thread %s did not end in time: %s", thread.name, reason)
 
-    def _join_each(self, threads: list[threading.Thread], deadline: Deadline, why: str) -> None:
+    def _join_each(
+        self, threads: list[threading.Thread], deadline: Deadline
+    ) -> list[threading.Thread]:
+        """Wait for threads to end; those that did not."""
+        late = []
         # What the program runs there may never return: a person at a prompt, a long tool.
         lent = self._session.tasks.lent()
         for thread in threads:
@@ -226,7 +234,8 @@ class Closer:
                 continue
             thread.join(deadline.within(LENT_TIME if thread in lent else None))
             if thread.is_alive():
-                logger.warning("the thread %s did not end in time: %s", thread.name, why)
+                late.append(thread)
+        return late
 
     def _own_threads(self) -> list[threading.Thread]:
         session = self._session

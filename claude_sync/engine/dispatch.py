@@ -204,6 +204,9 @@ class Dispatch(Calling):
             self._session.endings.limit = limit if isinstance(limit, dict) else None
             for handler in handlers.of["rate_limit"]:
                 self.call(handler, message)
+        elif kind == "prompt_suggestion":
+            for handler in handlers.of[kind]:
+                self.call(handler, message)
         entry = item.withdrawn
         if entry is not None:
             self.then(lambda: self._session.endings.withdrawn(entry))

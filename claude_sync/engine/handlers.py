@@ -47,6 +47,7 @@ KINDS = (
     "status",
     "task",
     "rate_limit",
+    "prompt_suggestion",
     "stream_event",
     "stderr",
     "error",

@@ -29,6 +29,7 @@ class SharedKeywords(TypedDict, total=False):
     effort: Effort | None
     betas: Sequence[str]
     agents: Mapping[str, Any] | None
+    agent: str | None
     skills: str | Sequence[str] | None
     plugins: Sequence[PathLike | Mapping[str, Any]]
     setting_sources: Sequence[SettingSource] | None

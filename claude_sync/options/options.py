@@ -96,6 +96,8 @@ class Options:
     * ``betas``: names of API betas.
     * ``agents``: subagents, ``{name: {"description": ..., "prompt": ..., "tools": [...],
       ...}}``, keys in snake_case or camelCase.
+    * ``agent``: the subagent that the conversation itself is with, one of ``agents`` or of the
+      CLI's own.
     * ``skills``: names of the skills Claude may use, or ``"all"``; 2.1.29 ignores it.
     * ``plugins``: folders of plugins.
     * ``setting_sources``: which settings files the CLI reads; ``[]`` reads none.
@@ -141,8 +143,8 @@ class Options:
     * ``include_partial_messages``: text while it is written; on by default.
     * ``include_hook_events``: messages about hooks of the CLI's settings (CLI 2.1.325).
     * ``forward_subagent_text``: text of subagents too (CLI 2.1.325).
-    * ``prompt_suggestions``: after an answer, ``on_message`` gets a ``PromptSuggestion`` of what
-      to ask next; each costs a request (CLI 2.1.325).
+    * ``prompt_suggestions``: after an answer, ``on_prompt_suggestion`` gets what to ask next; each
+      costs a request (CLI 2.1.325).
     * ``enable_file_checkpointing``: makes ``rewind_files()`` work.
     * ``returns``: the type, or JSON Schema, of every answer's ``.data``.
     * ``returns_retries``: how often to ask again if the answer does not match.
@@ -215,6 +217,7 @@ class Options:
         wire=check.agents_on_the_wire,
         bridge=SAME,
     )
+    agent: str | None = option("--agent")
     skills: str | Sequence[str] | None = option(check=check.skills, key="skills")
     plugins: Sequence[PathLike | Mapping[str, Any]] = option(
         "--plugin-dir",

@@ -186,6 +186,13 @@ def test_options_have_their_effect(seen_with, cli):
     assert failed == []
 
 
+def test_the_conversation_is_with_an_agent(client_of, model):
+    """Its prompt takes the place of the CLI's own."""
+    agents = {"keeper": {"description": "d", "prompt": "You keep the lighthouse."}}
+    client_of(agents=agents, agent="keeper").ask("who are you?", timeout=PATIENCE)
+    assert "keep the lighthouse" in model.wait_for_request("who are you?").system
+
+
 def test_skills_that_are_not_named_are_hidden(client_of, model, project, new_cli):
     """No other is listed or can be used; 2.1.29 hides none."""
     client = client_of(cwd=project, skills=["alpha"])
@@ -242,12 +249,10 @@ def test_what_to_ask_next_is_suggested(client_of, model, new_cli):
     """A message after the second answer, which costs a request; else there is none."""
     suggested = queue.Queue()
 
-    def note(message):
-        if isinstance(message, claude_sync.PromptSuggestion):
-            suggested.put(message.suggestion)
-
     model.when(re.compile("ONLY the suggestion")).reply("run the tests")
-    client = client_of(prompt_suggestions=True, on_message=note)
+    client = client_of(
+        prompt_suggestions=True, on_prompt_suggestion=lambda told: suggested.put(told.suggestion)
+    )
     for question in ("question one", "question two"):
         client.ask(question, timeout=PATIENCE)
     assert suggested.get(timeout=PATIENCE) == "run the tests"
@@ -265,5 +270,5 @@ def test_every_option_that_is_sent_is_here():
     """Or in another file, which is named."""
     sent = {name for name, setting in SETTINGS.items() if setting.kept == "cli"}
     here = {*ADDED, *REMOVED, "skills", "max_turns", "max_budget_usd", "max_thinking_tokens"}
-    here |= {"fallback_model", "plan_mode_instructions", "prompt_suggestions", "sandbox"}
+    here |= {"agent", "fallback_model", "plan_mode_instructions", "prompt_suggestions", "sandbox"}
     assert not sent - here - ELSEWHERE

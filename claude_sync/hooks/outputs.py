@@ -16,7 +16,6 @@ rest is a :exc:`UsageError` that says how to write it.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 from collections.abc import Mapping
 from typing import Any
@@ -35,7 +34,7 @@ from .events import (
     HookEvent,
 )
 
-__all__ = ["BLOCKING_EVENTS", "HookDecision", "add_context", "allow", "ask", "block", "combine"]
+__all__ = ["BLOCKING_EVENTS", "HookDecision", "add_context", "allow", "ask", "block"]
 __all__ += ["failed_hook_output", "hook_output", "stop", "suppress_output", "system_message"]
 __all__ += ["update_input"]
 
@@ -44,13 +43,14 @@ BLOCKING_EVENTS = ("PreToolUse", "PermissionRequest")
 
 # From the mildest to the strictest.
 VERDICTS = (None, "allow", "ask", "block")
-# The verdicts that each way of deciding has.
-VERDICTS_OF: dict[str | None, tuple[str, ...]] = {
-    PERMISSION: ("block", "allow", "ask"),
-    BEHAVIOR: ("block", "allow"),
-    BLOCK: ("block",),
-    None: (),
+# The words for them in each way of deciding.
+WORDS: dict[str | None, dict[str | None, str]] = {
+    PERMISSION: {"block": "deny", "allow": "allow", "ask": "ask"},
+    BEHAVIOR: {"block": "deny", "allow": "allow"},
+    BLOCK: {"block": "block"},
+    None: {},
 }
+CONSENT = (BEHAVIOR, "allow")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,15 +199,6 @@ def suppress_output() -> HookDecision:
     return HookDecision(suppress_output=True)
 
 
-def combine(*decisions: HookDecision | None) -> HookDecision:
-    """All of them in one, as ``|`` does; None counts as nothing."""
-    given = [decision for decision in decisions if decision is not None]
-    for decision in given:
-        if not isinstance(decision, HookDecision):
-            raise refuse("each argument of hooks.combine()", decision, "a decision of hooks")
-    return functools.reduce(HookDecision.__or__, given, HookDecision())
-
-
 # What goes over the wire.
 
 
@@ -250,40 +241,37 @@ def decision_output(event: str, decision: HookDecision) -> dict[str, Any]:
         verdict, reason = "block", decision.stop_reason
     if verdict == "block":
         changed = None  # the tool does not run
-    said = {
-        verdict: verdict is not None,
-        "add_context": decision.context is not None,
-        "update_input": changed is not None,
-    }
-    for verb, is_said in said.items():
-        if is_said and verb not in verbs_of(event):
-            takers = [each for each in HOOK_EVENTS if verb in verbs_of(each)]
-            raise UsageError(
-                f"hooks.{verb}() means nothing for the event {event}; it works for "
-                f"{', '.join(takers)}. Return None to let things go on."
-            )
-    output = without_none(stopReason=decision.stop_reason, systemMessage=decision.system_message)
-    if stops:
-        output["continue"] = False
-    if decision.suppress_output:
-        output["suppressOutput"] = True
-    specific = without_none(additionalContext=decision.context)
     way = way_of(event)
-    denied = "deny" if verdict == "block" else verdict
-    if way == BLOCK and verdict is not None:
-        output.update(decision=verdict, reason=reason)
+    word = WORDS[way].get(verdict)
+    takes_context = event in WITH_CONTEXT or event not in HOOK_EVENTS
+    for verb, is_meant, is_taken in (
+        (verdict, verdict is not None, word is not None),
+        ("add_context", decision.context is not None, takes_context),
+        # For a PermissionRequest the input is a part of the consent.
+        ("update_input", changed is not None, event == "PreToolUse" or (way, word) == CONSENT),
+    ):
+        if is_meant and not is_taken:
+            raise UsageError(
+                f"hooks.{verb}() means nothing for the event {event}. Return None to let things go on."
+            )
+    output = without_none(
+        stopReason=decision.stop_reason,
+        systemMessage=decision.system_message,
+        suppressOutput=decision.suppress_output or None,
+        **({"continue": False} if stops else {}),
+    )
+    specific = without_none(additionalContext=decision.context)
+    if way == BLOCK and word is not None:
+        output.update(decision=word, reason=reason)
     elif way == PERMISSION:
-        specific |= without_none(permissionDecision=denied, updatedInput=changed)
-        if verdict is not None and reason is not None:
-            specific["permissionDecisionReason"] = reason
-    elif way == BEHAVIOR and verdict is not None:
+        why = reason if word is not None else None
+        specific |= without_none(
+            permissionDecision=word, permissionDecisionReason=why, updatedInput=changed
+        )
+    elif way == BEHAVIOR and word is not None:
         message = reason if verdict == "block" else None
-        answer = without_none(behavior=denied, message=message, updatedInput=changed)
-        specific["decision"] = {**answer, "interrupt": True} if stops else answer
-    elif changed is not None:
-        raise UsageError(
-            "hooks.update_input() alone means nothing for PermissionRequest. Return "
-            "hooks.allow(updated_input=...), or change the input in a hook for PreToolUse."
+        specific["decision"] = without_none(
+            behavior=word, message=message, updatedInput=changed, interrupt=stops or None
         )
     if specific:
         output["hookSpecificOutput"] = {"hookEventName": event, **specific}
@@ -298,14 +286,6 @@ def without_none(**values: Any) -> dict[str, Any]:
 def way_of(event: str) -> str | None:
     """How a hook decides about an event; None where the CLI asks for no decision."""
     return DECISIONS.get(event, None if event in HOOK_EVENTS else BLOCK)
-
-
-def verbs_of(event: str) -> tuple[str, ...]:
-    """What the CLI takes from a hook for an event, beside what it takes for each."""
-    takes_context = event in WITH_CONTEXT or event not in HOOK_EVENTS
-    context = ("add_context",) if takes_context else ()
-    changes = ("update_input",) if event in BLOCKING_EVENTS else ()
-    return (*VERDICTS_OF[way_of(event)], *context, *changes)
 
 
 # Dicts as the wire takes them.

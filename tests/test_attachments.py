@@ -142,18 +142,6 @@ def test_what_claude_cannot_read_is_refused(content):
 # Where they come from.
 
 
-@each("as_given", [str, Path, os.fsencode])
-def test_a_file_is_read_by_its_path(tmp_path, as_given):
-    """With its name, without its folders."""
-    path = tmp_path / "notes.txt"
-    path.write_bytes(b"abc")
-    if as_given is os.fsencode:
-        assert text_of(as_given(path)) == str(path)  # bytes are content
-        return
-    ((block),) = attached(as_given(path))
-    assert (block["title"], block["source"]["data"]) == ("notes.txt", "abc")
-
-
 def test_a_path_may_begin_at_home(tmp_path, monkeypatch):
     """~ is the home folder, unless there is a file of that name."""
     home, here = tmp_path / "home", tmp_path / "here"
@@ -219,44 +207,6 @@ def test_an_open_file_gives_what_is_left_in_it(tmp_path):
     assert "title" not in attached(unnamed)[0]
 
 
-def test_a_file_that_cannot_be_read_is_refused(tmp_path):
-    """Closed, at its end, open for writing only, open as a text, or an object of the program's."""
-
-    class Odd:
-        def __init__(self, content):
-            self.content = content
-
-        def read(self, size=-1):
-            if isinstance(self.content, Exception):
-                raise self.content
-            return self.content
-
-    path = tmp_path / "picture.png"
-    path.write_bytes(PNG)
-    with open(path, "rb") as closed:
-        pass
-    with (
-        open(path, "rb+") as file,
-        open(tmp_path / "new", "wb") as new,
-        open(path, encoding="utf-8") as text,
-    ):
-        file.read()
-        for source in (closed, file, new, text, Odd(RuntimeError("x" * 5000))):
-            error = refusal(source)
-            assert len(error) < 500
-            assert (
-                repr(os.path.basename(getattr(source, "name", "attachment 1"))).strip("'") in error
-            )
-    assert "file.seek(0)" in refusal(_at_end())
-
-
-def _at_end():
-    """Written just now, and not gone back in."""
-    file = io.BytesIO()
-    file.write(PNG)
-    return file
-
-
 @each("source", [3, None, ["a.png"], ToolResult("t", "out"), {}, {"type": 3}, {"kind": "image"}])
 def test_other_things_are_refused(source):
     """The error says what can be attached."""
@@ -304,29 +254,6 @@ def test_every_mode_of_pillow_becomes_a_png(mode):
     assert seen.mode == mode or mode not in ("1", "L", "LA", "P", "RGB", "RGBA")
     if mode in ("RGBA", "LA", "PA", "RGBa"):
         assert seen.convert("RGBA").getpixel((0, 0))[3] == 0
-
-
-def test_a_color_that_is_transparent_stays_so():
-    """Also where the image is made smaller."""
-    image = Pillow.new("P", (9000, 9))
-    image.info["transparency"] = 0
-    assert pixels_of(image).getpixel((0, 0))[3] == 0
-
-
-@each(
-    ("mode", "numbers", "shades"),
-    [
-        ("F", [10.0, 200.0], [10, 200]),
-        ("F", [-5.0, 5.0], [0, 255]),
-        ("I", [1000, 3000], [0, 255]),
-        ("I", [5000, 5000], [0, 0]),
-    ],
-)
-def test_numbers_become_shades_of_grey(mode, numbers, shades):
-    """Those that fit as they are; others from the least, black, to the greatest, white."""
-    image = Pillow.new(mode, (2, 1))
-    image.putdata(numbers)
-    assert list(pixels_of(image).tobytes()) == shades
 
 
 def test_a_picture_of_a_camera_is_upright():

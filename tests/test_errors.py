@@ -115,13 +115,6 @@ def test_a_value_that_cannot_be_pickled_is_shown():
     assert str(errors.UsageError(KeyError("no"))) == "'no'."
 
 
-def test_errors_of_python_catch_them_too():
-    """What a program that knows only Python would catch."""
-    assert issubclass(errors.CliNotFound, FileNotFoundError)
-    assert issubclass(errors.AskTimeout, TimeoutError)
-    assert issubclass(errors.ControlTimeout, TimeoutError)
-
-
 def test_the_end_of_stderr_is_quoted():
     """The last lines of it, and not what the reason says already; the attribute has all."""
     lines = [f"line {number}" for number in range(30)]
@@ -130,15 +123,6 @@ def test_the_end_of_stderr_is_quoted():
     assert str(error).count("  | ") == 12
     assert "  | line 28\n" in str(error)
     assert "  | " not in str(errors.CliExited("the CLI exited: oh", 1, ["oh"]))
-
-
-@each(
-    ("code", "words"),
-    [(0, "exit code 0"), (-9, "killed by SIGKILL"), (-250, "signal 250"), (None, "exited.")],
-)
-def test_an_exit_code_in_words(code, words):
-    """A signal by its name, if it has one."""
-    assert words in errors.CliExited("the CLI exited", code).problem
 
 
 @each(
@@ -207,12 +191,6 @@ def test_when_a_limit_resets(left, dated, monkeypatch):
     assert shown in error.user_message
     assert shown in error.advice
     assert dated == ("-" in error.user_message)
-
-
-def test_a_moment_that_no_clock_has():
-    """An error can always be printed."""
-    for moment in (1e300, float("inf"), float("nan")):
-        assert "unknown time" in errors.RateLimited("no", resets_at=moment).user_message
 
 
 # Errors as a client raises them.

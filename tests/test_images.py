@@ -16,7 +16,7 @@ from tables import each
 
 import claude_sync
 from claude_sync import Image, ImageBlock, UsageError
-from claude_sync.support.images import LARGEST_IMAGE, image_fault, image_size, media_type_of
+from claude_sync.support.images import LARGEST_IMAGE, image_fault, image_size
 
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
 ADDRESS = "https://example.org/a.png"
@@ -34,12 +34,6 @@ def came(media_type, data=b"", url=None):
 
 
 # What the bytes tell.
-
-
-@each(("kind", "data"), [*KINDS.items(), ("application/pdf", PDF)])
-def test_the_kind_is_found_by_the_first_bytes(kind, data):
-    """Each kind that Claude reads is known."""
-    assert media_type_of(data) == kind
 
 
 @each(

@@ -15,7 +15,6 @@ from patience import PATIENCE
 from tables import each
 
 import claude_sync
-from claude_sync import UsageError
 from claude_sync.log import (
     Naming,
     ShownLines,
@@ -118,13 +117,6 @@ def test_a_level_is_printed_to_stderr(level, printed, clean, no_other_logging, c
     assert (len(lines), bool(logger.handlers)) == (len(printed), bool(printed))
     for line, words in zip(lines, printed):
         assert re.fullmatch(rf"\d\d:\d\d:\d\d\.\d{{3}} MainThread {words}", line)
-
-
-def test_a_wrong_level_is_refused(clean, caplog):
-    """And changes nothing."""
-    log_to_stderr("loud")
-    assert "CLAUDE_SYNC_LOG='loud' is not a level. Use one of: debug, info" in caplog.text
-    assert logger.handlers == []
 
 
 @each(
@@ -274,19 +266,6 @@ def test_other_lines_name_no_client(caplog):
         logger.warning("again")
     assert caplog.messages == ["alone", "weather: 100%", "other: 50%", "weather: again"]
     assert [record.client for record in caplog.records] == [None, "weather", "other", "weather"]
-
-
-def test_errors_have_the_name_of_their_client():
-    """The first one that they met; other errors are left alone."""
-    for error, client in ((UsageError("no"), "weather"), (KeyError("no"), None)):
-        for name in ("weather", "other"):
-            with pytest.raises(type(error)), Naming(name):
-                raise error
-        assert getattr(error, "client", None) == client
-    error = UsageError("no")
-    with pytest.raises(UsageError), Naming(None):
-        raise error
-    assert error.client is None
 
 
 def test_the_variable_works_in_a_program(tmp_path):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -41,12 +39,6 @@ def test_a_text_stays_a_text():
         "session_id": "",
     }
     assert type(content(Answer("hi"))) is str
-
-
-def test_blocks_are_sent_as_they_are():
-    """A list of content blocks is passed on, a tuple or a generator too."""
-    blocks = [text("hi"), {"type": "later", "what": 3}]
-    assert content(blocks) == content(tuple(blocks)) == content(iter(blocks)) == blocks
 
 
 SOURCE = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
@@ -93,18 +85,6 @@ def test_what_a_wrong_block_holds_is_not_repeated():
         with pytest.raises(UsageError) as caught:
             user_message([block])
         assert len(str(caught.value)) < 300 and "sk-ant" not in str(caught.value)
-
-
-def test_questions_without_attachments_load_nothing_for_them():
-    """Most are like that."""
-    code = (
-        "import sys, claude_sync.prompts as prompts; prompts.user_message('hi', data='a'); "
-        "prompts.user_message([{'type': 'text', 'text': 'hi'}]); "
-        "print(*[name for name in sys.modules if 'attachment' in name or 'image' in name])"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.split() == []
 
 
 def test_what_can_be_read_once_is_kept():

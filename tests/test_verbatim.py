@@ -6,7 +6,6 @@ import json
 import os
 
 import pytest
-from bridged_in_memory import bridge_in_memory
 from patience import PATIENCE
 from tables import each
 
@@ -23,16 +22,6 @@ def text(words):
 
 
 OLDER = [text("/cost of @a.txt"), text(" now")]
-
-
-@pytest.fixture(params=["direct", pytest.param("bridge", marks=pytest.mark.everything)])
-def new_client(request, monkeypatch):
-    """What makes clients: the class itself, or a bridge."""
-    if request.param == "direct":
-        yield Client
-    else:
-        with bridge_in_memory(monkeypatch) as make:
-            yield make
 
 
 def repeats(cli):
@@ -66,45 +55,14 @@ def read(answer):
         ("old", None, (PROMPT, None)),
     ],
 )
-def test_a_prompt_has_the_form_that_its_cli_needs(new_client, style, verbatim, sent):
+def test_a_prompt_has_the_form_that_its_cli_needs(style, verbatim, sent):
     """The field is enough for a new CLI; for an old one the text changes, where it must."""
-    with new_client(**repeating(style)) as client:
+    with Client(**repeating(style)) as client:
         assert read(client.ask(PROMPT, timeout=PATIENCE, verbatim=verbatim)) == sent
         turns = [client.submit(PROMPT, verbatim=verbatim), client.stream(PROMPT, verbatim=verbatim)]
         assert [read(turn.result(PATIENCE)) for turn in turns] == [sent, sent]
         plain = read(client.ask("hi", timeout=PATIENCE, verbatim=verbatim))
         assert plain == ("hi", sent[1])
-
-
-def test_a_client_may_be_verbatim(new_client):
-    """One prompt may say otherwise, and commands of the library's own still are."""
-    with new_client(verbatim=True, **repeating()) as client:
-        assert read(client.ask(PROMPT, timeout=PATIENCE)) == (PROMPT, True)
-        assert read(client.ask(PROMPT, timeout=PATIENCE, verbatim=False)) == (PROMPT, None)
-        assert read(client.compact(timeout=PATIENCE)) == ("/compact", None)
-    answer = claude_sync.ask(PROMPT, verbatim=True, **repeating())
-    assert read(answer) == (PROMPT, True)
-
-
-@pytest.mark.parametrize("verbatim", ["yes", 1, "False"])
-def test_verbatim_is_true_or_false(verbatim):
-    """Anything else is refused before anything is started."""
-    for use in (Client().ask, Client().submit, Client().add_context):
-        with pytest.raises(UsageError) as caught:
-            use("hi", verbatim=verbatim)
-        assert "verbatim" in str(caught.value)
-
-
-def test_data_stands_before_the_prompt(new_client):
-    """Whatever verbatim says."""
-    blocks = [text("/cost @a"), text("b"), text("Compare.")]
-    with new_client(**repeating("old")) as client:
-        data = ["/cost @a", "b"]
-        assert read(client.ask("Compare.", data=data, timeout=PATIENCE)) == (blocks, None)
-        turn = client.submit("Compare.", data=iter(data), verbatim=True)
-        assert read(turn.result(PATIENCE)) == (blocks, True)
-    answer = claude_sync.ask("Compare.", data=data, **repeating())
-    assert read(answer) == (blocks, None)
 
 
 def test_steered_messages_and_context_may_be_verbatim(ready):

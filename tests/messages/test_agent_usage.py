@@ -156,23 +156,6 @@ def test_what_is_no_agent_is_not_listed(raw):
     assert AgentLog([raw]).all() == ()
 
 
-def test_an_agent_of_another_turn_is_not_one_that_was_started():
-    """News of it may come in the middle of a later turn."""
-    news = {"subagent_type": "mathy", "tool_use_id": "t1", "status": "completed"}
-    log = AgentLog([task("task_notification", **news)])
-    assert log.started() == ()
-    assert log.all()[0].status == "completed"
-
-
-def test_several_results_in_one_message_share_no_record():
-    """Which of them the record is about is not told, so it counts for none."""
-    other = {"type": "tool_result", "tool_use_id": "other"}
-    raw = ended({"totalTokens": 5})
-    raw["message"]["content"].append(other)
-    agent = only(CALL, raw)
-    assert (agent.status, agent.total_tokens) == ("completed", None)
-
-
 @pytest.mark.parametrize("junk", [None, "5", True, -1, 2.5, [], float("nan")])
 def test_junk_is_not_told(junk):
     """What is no count is None, and does not replace what was told before."""

@@ -15,33 +15,11 @@ def block():
     return Block(Text, "msg_1", "toolu_1", "researcher")
 
 
-@pytest.mark.parametrize("piece_class", [Text, Thinking])
-def test_a_piece_is_the_new_text(piece_class):
-    """A piece prints, compares and joins like the string it is."""
-    piece = Block(piece_class, None, None, None).grow("Hello")
-    assert type(piece) is piece_class
-    assert isinstance(piece, str)
-    assert piece == "Hello"
-    assert f"{piece} you" == "Hello you"
-    assert {piece: 1}["Hello"] == 1
-    assert piece.upper() == "HELLO"
-
-
 def test_the_snapshot_is_what_was_there_then(block):
     """Each piece has the block up to itself, however much comes later."""
     pieces = [block.grow(text) for text in ("Hel", "lo ", "you")]
     assert [piece.snapshot for piece in pieces] == ["Hel", "Hello ", "Hello you"]
     assert block.text() == "Hello you"
-
-
-def test_a_piece_knows_where_it_belongs(block):
-    """The message, the tool use and the agent are those of its block."""
-    piece = block.grow("Hello")
-    assert (piece.message_id, piece.parent_tool_use_id, piece.agent) == (
-        "msg_1",
-        "toolu_1",
-        "researcher",
-    )
 
 
 @pytest.mark.parametrize("text", ["lo", ""])

@@ -14,7 +14,6 @@ from claude_sync import UsageError
 from claude_sync.support.checks import (
     LONGEST,
     check_function,
-    check_keywords,
     check_name,
     check_path,
     check_seconds,
@@ -142,16 +141,6 @@ def test_a_misspelled_argument_is_named():
         Asker().ask()
 
 
-def test_an_argument_among_options_is_found():
-    """What is an option, a handler, or like none of the function's own is left to others."""
-    own, options = ("timeout", "attach"), ("model", "time_out_of")
-    check_keywords(
-        "ask()", ["timeout", "model", "time_out_of", "on_timeout", "zebra"], own, options
-    )
-    with pytest.raises(UsageError, match="'timeout'"):
-        check_keywords("ask()", ["model", "tmeout"], own, options)
-
-
 @each(
     ("word", "meant"),
     [
@@ -187,9 +176,3 @@ def test_the_data_of_a_refusal():
     assert str(again).endswith("Did you mean 'high'?")
     strange = pickle.loads(pickle.dumps(refuse("post", lambda: None, "a function")))
     assert strange.value.startswith("<function")
-
-
-@each("name", ["effort", "each item of effort", "effort['x'].y", "each key of effort['x']"])
-def test_the_option_is_named_without_its_parts(name):
-    """So that a program can look it up."""
-    assert refuse(name, 5, "a str").option == "effort"

@@ -218,19 +218,6 @@ def test_what_has_no_json_form_is_named(value, words):
     assert words in refusal(value)
 
 
-def test_a_coroutine_is_closed():
-    """Nobody will wait for it, and Python would complain."""
-
-    @types.coroutine
-    def old_style():
-        yield
-
-    async def function():
-        await old_style()
-
-    assert "'def' instead of 'async def'" in refusal(function())
-
-
 def test_a_value_that_contains_itself_is_refused():
     """Rather than followed for ever; 151 lists inside one another are not too many."""
     nested = 1

@@ -7,7 +7,7 @@ import functools
 import inspect
 import operator
 import threading
-from typing import List, Optional
+from typing import Optional
 
 import pytest
 from tables import each
@@ -148,14 +148,6 @@ def test_settings_are_told_to_the_cli():
     }
 
 
-def test_a_tool_can_be_changed():
-    """What is not mentioned stays."""
-    made = tool(tool(name="a", ask=True)(weather), description="New.")
-    assert (made.name, made.ask, made.description) == ("a", True, "New.")
-    assert make_tool(made, name="b").name == "b"
-    assert make_tool(made, ask=False).ask is False
-
-
 STATION = Station()
 BOUND = {
     "a bound method": (STATION.plain, "plain", "Rome 1"),
@@ -214,16 +206,6 @@ def test_what_a_partial_has_filled_in_is_fixed():
     assert text(positional.run({"days": 2})) == "Bonn 2"
 
 
-def test_what_is_fixed_stays_fixed_beside_further_keywords():
-    """They cannot replace it."""
-
-    def function(a, **more):
-        return more
-
-    made = make_tool(functools.partial(function, 1, b=2))
-    assert made.run({"b": 3, "c": 3})["structuredContent"] == {"b": 2, "c": 3}
-
-
 def test_a_wrapped_function_keeps_its_parameters():
     """Those of the function inside count."""
 
@@ -237,11 +219,6 @@ def test_a_wrapped_function_keeps_its_parameters():
     made = make_tool(twice(weather))
     assert list(made.schema["properties"]) == ["city", "days"]
     assert text(made.run({"city": "a"})) == "a 1a 1"
-
-
-def test_the_docstring_of_a_class_describes_its_objects():
-    """If the call itself has none."""
-    assert make_tool(Station()).description == "Has methods of every kind."
 
 
 def test_a_lambda_needs_a_name():
@@ -335,23 +312,6 @@ def test_two_tools_cannot_have_one_name():
 # Calls.
 
 
-def test_a_call_converts_runs_and_returns():
-    """The result is in the form of MCP."""
-
-    @dataclasses.dataclass
-    class Town:
-        name: str
-
-    def function(towns: List[Town]):
-        return {"names": [town.name for town in towns]}
-
-    assert make_tool(function).run({"towns": [{"name": "Rome"}]}) == {
-        "content": [{"type": "text", "text": '{"names": ["Rome"]}'}],
-        "isError": False,
-        "structuredContent": {"names": ["Rome"]},
-    }
-
-
 class Mute(Exception):
     def __str__(self):
         raise ValueError("no words")
@@ -398,17 +358,6 @@ def test_a_result_without_a_json_form_is_an_error(caplog):
 def lambda_object():
     """Something without a JSON form."""
     return object()
-
-
-@pytest.mark.parametrize("arguments", [None, 3, [1]])
-def test_arguments_that_are_no_object_are_an_error(arguments):
-    """Not an exception."""
-
-    def function(context: ToolContext):
-        return "ran"
-
-    for made in (weather, function):
-        assert "expected an object" in text(make_tool(made).run(arguments))
 
 
 # The context.

@@ -170,6 +170,9 @@ def checked_schema(given: Any) -> Schema:
             return schema
         if not isinstance(schema, dict):
             raise Mismatch((path, f"expected a schema, got {short_json(schema)}"))
+        if isinstance(schema.get("items"), list):  # as drafts before 2020 say prefixItems
+            rest = schema.get("additionalItems", True)
+            schema = {**schema, "prefixItems": schema["items"], "items": rest}
         for kind, keywords in KINDS:
             for keyword in keywords:
                 if not isinstance(schema.get(keyword, kind()), kind):
@@ -194,8 +197,8 @@ def checked_schema(given: Any) -> Schema:
             keys = ", ".join(map(repr, list(whole)[:5])) or "none"
             text = f'its keys ({keys}) are no keywords; names of fields stand under "properties"'
             raise Mismatch(((), text))
-        checked(whole)
-        return whole
+        made: Schema = checked(whole)
+        return made
     except (TypeError, ValueError, RecursionError, Mismatch) as error:
         text = f"this is not a JSON Schema: {error}. {ADVICE}"
         raise UsageError(text, option="returns") from None

@@ -59,6 +59,10 @@ ORDER = 'The items are, in this order: {"type": "integer"}'
             },
         ),
         (
+            {"items": [WHOLE], "additionalItems": TEXT},
+            {"items": {"anyOf": [WHOLE, TEXT]}, "description": f"{ORDER}."},
+        ),
+        (
             {"prefixItems": [WHOLE], "maxItems": 1},
             {"maxItems": 1, "items": {"anyOf": [WHOLE]}, "description": f"{ORDER}."},
         ),

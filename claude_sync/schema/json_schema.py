@@ -153,7 +153,8 @@ def portable(schema: Any, *_steps: Any) -> Any:
         said = str(changed.get("description", "")).strip()
         said += "." if said and said[-1] not in ".!?:" else ""
         changed["description"] = " ".join([said, *notes]).strip()
-    return {keyword: value for keyword, value in changed.items() if keyword in KNOWN}
+    kept = {keyword: value for keyword, value in changed.items() if keyword in KNOWN}
+    return {"anyOf": [kept, {"type": "null"}]} if changed.get("nullable") is True else kept
 
 
 def checked_schema(given: Any) -> Schema:

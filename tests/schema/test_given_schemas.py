@@ -44,6 +44,7 @@ ORDER = 'The items are, in this order: {"type": "integer"}'
             {"type": "string", "description": "Whose. Format: email."},
         ),
         ({"format": "email", "description": "Whose?"}, {"description": "Whose? Format: email."}),
+        ({"type": "string", "nullable": True}, {"anyOf": [TEXT, {"type": "null"}]}),
         ({"if": TEXT, "else": True}, {"description": 'If: {"type": "string"}. Else: true.'}),
         # Draft 7 has no prefixItems.
         (

@@ -172,7 +172,8 @@ def check_source(source: Any, place: str) -> None:
 
 def a_type(value: Any) -> str:
     """What a wrong value is; not what it holds, which may be long or secret."""
-    return f"a {type(value).__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 # Attachments.

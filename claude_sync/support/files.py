@@ -145,10 +145,10 @@ def pillow_bytes(image: Any) -> bytes:
     """A Pillow image as png, or if that is too large, smaller, or as jpeg."""
     from PIL import ImageOps
 
+    if image.mode[0] in "IF":  # to cut them to eight bits could make everything white
+        raise ValueError(f"its mode {image.mode!r} has numbers; make them shades of 'L' first")
     # Cameras turn pictures by a note in the file, which png does not have.
     image = ImageOps.exif_transpose(image)
-    if image.mode[0] in "IF":  # one number a pixel
-        image = grey(image)
     if max(image.size) <= LARGEST_SIDE:
         image = image if image.mode in ("1", "L", "LA", "P", "RGB", "RGBA") else colored(image)
         data = saved(image.save, format="PNG")
@@ -166,16 +166,6 @@ def colored(image: Any) -> Any:
     """A copy of the image in colors."""
     transparent = image.mode in ("RGBA", "LA", "PA", "RGBa") or "transparency" in image.info
     return image.convert("RGBA" if transparent else "RGB")
-
-
-def grey(image: Any) -> Any:
-    """An image of numbers in shades of grey; if they do not fit, from black to white."""
-    image = image.convert("F")
-    least, greatest = image.getextrema()
-    if least < 0 or greatest > 255:
-        scale = 255 / ((greatest - least) or 1)
-        image = image.point(lambda value: value * scale - least * scale)
-    return image.convert("L")
 
 
 def saved(save: Any, **settings: Any) -> bytes:

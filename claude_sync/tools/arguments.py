@@ -17,16 +17,10 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageError
 from ..schema.docstrings import Documentation, documentation_of
-from ..schema.json_schema import Mismatch, Schema
+from ..schema.json_schema import Schema
 from ..schema.types import UNIONS, Convert, NoSchema, Shape, Types, enclosing_names, objects
 from ..support.checks import fault_of_function
 from .results import ToolContext
-
-REFUSED = "The tool was not called, because of its arguments:"
-
-
-class ArgumentsRefused(Exception):
-    """The arguments do not fit; the text is for Claude."""
 
 
 class Inputs(NamedTuple):
@@ -35,7 +29,7 @@ class Inputs(NamedTuple):
 
     Attributes:
         schema: The JSON Schema of its arguments.
-        convert: Makes the keywords of a call of them.
+        convert: Makes the keywords of a call of them; raises Mismatch if they do not fit.
         contexts: The parameters that get the :class:`ToolContext`.
         filled_in: What a partial has filled in already; Claude cannot replace it.
 
@@ -47,20 +41,9 @@ class Inputs(NamedTuple):
     filled_in: dict[str, Any]
 
     def keywords(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
-        """
-        The keywords to call the function with.
-
-        Raises:
-            ArgumentsRefused: Something is missing, is too much, or has a wrong type.
-
-        """
-        try:
-            given = self.convert(arguments)
-            return {**given, **self.filled_in, **dict.fromkeys(self.contexts, context)}
-        except Mismatch as error:
-            raise ArgumentsRefused("\n".join([REFUSED, *error.problems])) from error
-        except RecursionError:
-            raise ArgumentsRefused(f"{REFUSED}\nnested too deeply") from None
+        """The keywords to call the function with."""
+        given = self.convert(arguments)
+        return {**given, **self.filled_in, **dict.fromkeys(self.contexts, context)}
 
 
 def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
@@ -72,14 +55,15 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
 
     """
     plain = plain_function(function)
-    check_kind(plain, name)
+    fault = fault_of_function(plain)
+    if inspect.isclass(plain):
+        fault = "a class. Pass a function, or an object that can be called"
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        raise UsageError(
-            f"the parameters of the tool {name!r} cannot be found. Wrap it into a function of "
-            "your own, with annotations."
-        ) from None
+        fault = "without known parameters. Wrap it into a function of your own, with annotations"
+    if fault:
+        raise UsageError(f"the tool {name!r} is {fault}.", option="tools")
     made = Types(enclosing_names(plain), getattr(plain, "__globals__", None))
     about = documentation(function).parameters
     filled_in = function.keywords if isinstance(function, functools.partial) else {}
@@ -100,12 +84,18 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
         except NoSchema as error:
             raise UsageError(
                 f"the tool {name!r} cannot be described to Claude: its parameter "
-                f"{parameter.name!r} is annotated with {error.what}. {error.advice}"
+                f"{parameter.name!r} is annotated with {error.what}. {error.advice}",
+                option="tools",
             ) from error
         if parameter.kind is parameter.VAR_KEYWORD:
             others = shape
             continue
-        check_parameter(parameter, name)
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
+            raise UsageError(
+                f"the tool {name!r} takes {parameter.name!r} by position only, but arguments are "
+                "given by name. Take a list instead of '*', and leave out the '/'.",
+                option="tools",
+            )
         required = parameter.default is parameter.empty
         default = MISSING if required else parameter.default
         text = about.get(parameter.name, "")
@@ -152,24 +142,6 @@ def is_unbound(function: Any) -> bool:
     around = function.__qualname__.split(".")[:-1]
     first = next(iter(inspect.signature(function).parameters), "")
     return bool(around) and around[-1] != "<locals>" and first in ("self", "cls")
-
-
-def check_kind(plain: Any, name: str) -> None:
-    """Refuse functions that do not return when they are called."""
-    fault = fault_of_function(plain)
-    if inspect.isclass(plain):
-        fault = "a class. Pass a function, or an object that can be called"
-    if fault:
-        raise UsageError(f"the tool {name!r} is {fault}.")
-
-
-def check_parameter(parameter: inspect.Parameter, name: str) -> None:
-    """Refuse parameters that cannot be given by name."""
-    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
-        raise UsageError(
-            f"the tool {name!r} takes {parameter.name!r} by position only, but arguments are given "
-            "by name. Take a list instead of '*', and leave out the '/'."
-        )
 
 
 def is_context(hint: Any) -> bool:

@@ -17,9 +17,9 @@ from typing_extensions import ParamSpec, TypedDict, TypeVar, Unpack
 
 from ..errors import UsageError
 from ..log import logger
-from ..schema.json_schema import Schema
+from ..schema.json_schema import Mismatch, Schema
 from ..schema.values import NoJsonForm
-from .arguments import ArgumentsRefused, Inputs, documentation, inputs_of, is_unbound, name_of
+from .arguments import Inputs, documentation, inputs_of, is_unbound, name_of
 from .results import ToolContext, ToolError, error_result, result_of
 
 # "Tool" alone means a tool of any function.
@@ -36,6 +36,8 @@ HINTS = {
     "open_world": "openWorldHint",
 }
 
+
+REFUSED = "The tool was not called, because of its arguments:"
 
 # The settings that are not True or False.
 KINDS: dict[str, tuple[Any, str]] = {
@@ -142,13 +144,6 @@ class Tool(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<Tool {self.name}>"
 
-    def changed(self, **settings: Unpack[ToolSettings]) -> Tool[P, R]:
-        """The same tool with other settings; those that are None stay as they are."""
-        given: Any = {name: value for name, value in settings.items() if value is not None}
-        changed: Tool[P, R] = Tool(self._source, **{**self._settings, **given})
-        changed._inputs_made = self._inputs_made
-        return changed
-
     def run(
         self, arguments: Mapping[str, Any], context: ToolContext | None = None
     ) -> dict[str, Any]:
@@ -161,8 +156,13 @@ class Tool(Generic[P, R]):
         function: Callable[..., Any] = self.function
         try:
             keywords = self._inputs.keywords(arguments, context or ToolContext())
+        except Mismatch as error:
+            return error_result("\n".join([REFUSED, *error.problems]))
+        except RecursionError:
+            return error_result(f"{REFUSED}\nnested too deeply")
+        try:
             return result_of(function(**keywords))
-        except (ArgumentsRefused, ToolError) as error:
+        except ToolError as error:
             return error_result(text_of(error) or type(error).__name__)
         except NoJsonForm as error:
             logger.error("the tool %s returned something without a JSON form: %s", self.name, error)
@@ -202,8 +202,12 @@ def tool(function: Any = None, **settings: Any) -> Any:
         return lambda function: tool(function, **settings)
     if isinstance(function, str):
         raise UsageError(f"tool() takes a function. Write tool(name={function!r}) above it.")
-    is_tool = isinstance(function, Tool)
-    made = function.changed(**settings) if is_tool else Tool(function, **settings)
+    before = function if isinstance(function, Tool) else None
+    if before is not None:
+        given = {name: value for name, value in settings.items() if value is not None}
+        function, settings = before._source, {**before._settings, **given}
+    made: Tool = Tool(function, **settings)
+    made._inputs_made = before._inputs_made if before is not None else None
     # What cannot work should fail where it is written.
     made.schema  # noqa: B018
     return made

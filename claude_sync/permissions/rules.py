@@ -35,7 +35,7 @@ from urllib.parse import unquote
 
 from ..errors import UsageError
 from ..options.fields import KNOWN_TOOLS
-from .commands import CommandPattern, Wildcards, covered, may_run, wildcards_of
+from .commands import CommandPattern, covered, may_run, text_glob, text_globs
 from .paths import FilePattern
 from .shell import PLAIN_COMMAND, RESERVED_WORDS
 
@@ -130,7 +130,7 @@ class ServerRule(Rule):
         parts, _, last = self.tool.rpartition("__")
         by_name = "*" in last
         self.prefix = (parts if by_name else self.tool) + "__"
-        self.name = Wildcards(last if by_name else "*")
+        self.name = text_glob(last if by_name else "*")
         # One tool; else it names a server.
         self.single = not by_name and parts != "mcp"
 
@@ -204,7 +204,7 @@ class NameRule(Rule):
     def __init__(self, text: str, tool: str, pattern: str) -> None:
         super().__init__(text, tool)
         self.keys = NAME_KEYS[tool]
-        self.patterns = wildcards_of(text, pattern)
+        self.patterns = text_globs(text, pattern)
 
     def allows(self, use: ToolUse) -> bool:
         values = [use.given[key] for key in self.keys if key in use.given]

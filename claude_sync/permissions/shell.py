@@ -16,23 +16,9 @@ import functools
 import re
 from typing import List, NamedTuple, Optional, Tuple
 
-__all__ = [
-    "MANY",
-    "MARKS",
-    "ONE",
-    "PLAIN_COMMAND",
-    "RESERVED_WORDS",
-    "Command",
-    "Line",
-    "Unreadable",
-    "Word",
-    "read",
-]
+from .globs import FILES, MANY, ONE
 
-# In the value of a word: one unknown text, any number of words, the names of files. A line with
-# such a character is unreadable, so that nobody can write one.
-ONE, MANY, FILES = "\x01", "\x02", "\x03"
-MARKS = frozenset((ONE, MANY, FILES))
+__all__ = ["PLAIN_COMMAND", "RESERVED_WORDS", "Command", "Line", "Unreadable", "Word", "read"]
 
 LONGEST_LINE = 50_000
 DEEPEST = 8

@@ -9,8 +9,9 @@ from tables import each
 
 from claude_sync.errors import UsageError
 from claude_sync.permissions import policies
-from claude_sync.permissions.rules import ToolUse, Wildcards, parse_rule, parse_rules
-from claude_sync.permissions.shell import MANY
+from claude_sync.permissions.commands import text_glob as Wildcards
+from claude_sync.permissions.rules import ToolUse, parse_rule, parse_rules
+from claude_sync.permissions.globs import MANY
 
 
 def answers(rule, tool, **fields):

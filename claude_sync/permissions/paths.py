@@ -16,13 +16,13 @@ out of reach.
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 import unicodedata
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from ..errors import UsageError
+from .globs import Glob, Token, name_glob
 
 __all__ = ["PATH_KEYS", "FilePattern", "slashed"]
 
@@ -44,67 +44,27 @@ MOST_LINKS = 40
 # What these lead to differs from process to process, and the CLI is another one.
 OF_PROCESSES = re.compile(r"/(?:proc|dev/(?:fd|std(?:in|out|err)))(?:/|\Z)", re.IGNORECASE)
 ANCHOR = re.compile(r"//+|~/|\./|/|")
-# Escapes, and sets of characters.
-SPECIAL = re.compile(r"\\(.)|\[([!^]?)([^\]]+)\]", re.DOTALL)
 
 
-class PathPattern:
-    """
-    Names below a folder, where ``**`` stands for any number of them.
-
-    Args:
-        names: The names of the pattern.
-        below: Whether what lies below a path that matches does so as well: "no", "too", or
-            "only" that.
-
-    """
-
-    def __init__(self, names: Sequence[str], below: str) -> None:
-        # fnmatch never goes back behind a star that has matched: the path comes from the model.
-        self.names = [
-            None if name == "**" else re.compile(fnmatch.translate(SPECIAL.sub(plainer, name)))
-            for name in names
-        ]
-        self.below = below
-
-    def matches(self, path: str) -> bool:
-        """Whether a path matches: names with a slash before each."""
-        last = len(self.names)
-        reached = self.passed({0})
-        for name in filter(None, path.split("/")):
-            following: Set[int] = set()
-            for place in reached:
-                if place >= last:
-                    if self.below != "no":
-                        following.add(last + 1)
-                    continue
-                pattern = self.names[place]
-                if pattern is None:
-                    following.add(place)
-                elif pattern.match(name):
-                    following.add(place + 1)
-            reached = self.passed(following)
-        return last + 1 in reached or (last in reached and self.below != "only")
-
-    def passed(self, places: Set[int]) -> Set[int]:
-        """The places reached as well because ``**`` may stand for no name at all."""
-        for place, pattern in enumerate(self.names):
-            if place in places and pattern is None:
-                places.add(place + 1)
-        return places
-
-    def matches_below(self, path: str, base: str) -> bool:
-        """Whether a path is in a folder, or is it, and the rest of it matches."""
-        return (path == base or path.startswith(base + "/")) and self.matches(path[len(base) :])
+# What a pattern says about the rest of a path: there is none, there may be some, there must be.
+ENDS: Tuple[Token, ...] = ()
+MAY_GO_ON: Tuple[Token, ...] = (None,)
+MUST_GO_ON: Tuple[Token, ...] = (bool, None)
 
 
-def plainer(found: re.Match[str]) -> str:
-    """An escape or a set, as fnmatch writes it; raises ``ValueError`` where a set is empty."""
-    if found[1]:
-        return f"[{found[1]}]"
-    if any(range[0] > range[2] for range in re.findall(r"(?s).-.", found[3])):
-        raise ValueError
-    return f"[{'!' if found[2] else ''}{found[3]}]"
+def glob_of(names: Sequence[str], rest: Tuple[Token, ...]) -> Glob:
+    """Names below a folder, where ``**`` stands for any number of them, and what follows."""
+    tokens: List[Token] = []
+    for name in names:
+        wild = None if name == "**" else name_glob(name)
+        tokens.append(wild if WILDCARDS & set(name) else name)
+    return Glob([*tokens, *rest])
+
+
+def matches_below(glob: Glob, path: str, base: str) -> bool:
+    """Whether a path is in a folder, or is it, and the rest of it matches."""
+    is_below = path == base or path.startswith(base + "/")
+    return is_below and glob.matches(filter(None, path[len(base) :].split("/")))
 
 
 class FilePattern:
@@ -131,8 +91,8 @@ class FilePattern:
             )
         else:
             try:
-                PathPattern([folded(name) for name in self.names], "no")
-            except ValueError:
+                glob_of([folded(name) for name in self.names], ENDS)
+            except re.error:
                 problem = "has square brackets that make no sense. Write for example '[a-z]'"
         if problem:
             raise UsageError(f"the file pattern {text!r} {problem}.")
@@ -155,11 +115,11 @@ class FilePattern:
         try:
             if any(is_too_long(path) or touches_processes(path) for path in paths):
                 return False
-            base, pattern = self.strict_pattern(cwd, tool)
+            base, glob = self.strict_pattern(cwd, tool)
             # Who searches a folder reads everything in it.
             whole_folders = tool not in FOLDER_TOOLS or self.covers_folders()
             return all(
-                pattern.matches_below(slashed(resolved), base)
+                matches_below(glob, slashed(resolved), base)
                 and (whole_folders or os.path.isfile(resolved))
                 for path in paths
                 for resolved in resolutions(path)
@@ -193,11 +153,9 @@ class FilePattern:
         for base, names in self.bases(cwd):
             place = folded(slashed(base)).rstrip("/")
             whole = names[-1] == "**"
-            pattern = PathPattern(
-                [folded(name) for name in (names[:-1] if whole else names)],
-                "only" if whole else "too",
-            )
-            if any(pattern.matches_below(reading, place) for reading in readings):
+            folded_names = [folded(name) for name in (names[:-1] if whole else names)]
+            glob = glob_of(folded_names, MUST_GO_ON if whole else MAY_GO_ON)
+            if any(matches_below(glob, reading, place) for reading in readings):
                 return True
             # A search in a folder also reads what lies below it.
             if tool == "Grep" and not os.path.isfile(path):
@@ -225,7 +183,7 @@ class FilePattern:
         last = self.names[-1]
         return self.folder_only or last == "**" or not WILDCARDS & set(last)
 
-    def strict_pattern(self, cwd: str, tool: str) -> Tuple[str, PathPattern]:
+    def strict_pattern(self, cwd: str, tool: str) -> Tuple[str, Glob]:
         """The folder below which resolved paths are allowed, and which of them are."""
         root, names = self.root(cwd), list(self.names)
         if self.anchor == "//":
@@ -237,10 +195,10 @@ class FilePattern:
         base = slashed(os.path.realpath(root)).rstrip("/")
         folder_too = tool in FOLDER_TOOLS
         if names[-1] == "**":
-            return base, PathPattern(names[:-1], "too" if folder_too else "only")
+            return base, glob_of(names[:-1], MAY_GO_ON if folder_too else MUST_GO_ON)
         if self.folder_only and not folder_too:
-            return base, PathPattern(names, "only")
-        return base, PathPattern(names, "too" if self.covers_folders() else "no")
+            return base, glob_of(names, MUST_GO_ON)
+        return base, glob_of(names, MAY_GO_ON if self.covers_folders() else ENDS)
 
     def bases(self, cwd: str) -> Iterator[Tuple[str, List[str]]]:
         """The folders where the pattern may begin for a deny, and what it has below them."""
@@ -292,34 +250,21 @@ def is_too_long(path: str) -> bool:
 
 def touches_processes(path: str) -> bool:
     """Whether a path, or a link on the way, leads through what belongs to a process."""
-    return os.name != "nt" and any(map(leads_to_processes, {path, os.path.normpath(path)}))
+    readings = (path, os.path.normpath(path)) if os.name != "nt" else ()
+    return any(leads_to_processes(each, MOST_LINKS) for each in readings)
 
 
-def leads_to_processes(path: str) -> bool:
-    """The same for one reading of a path."""
-    waiting = path.split("/")[::-1]
-    reached, links = "", 0
-    while waiting:
-        name = waiting.pop()
-        if name in ("", "."):
-            continue
-        if name == "..":
-            reached = os.path.dirname(reached).rstrip("/")
-            continue
-        following = f"{reached}/{name}"
+def leads_to_processes(path: str, links: int) -> bool:
+    """The same for one reading of a path, with so many links followed at most."""
+    reached, names = "/", path.split("/")
+    for at, name in enumerate(names):
+        following = "/" + os.path.normpath(f"/{reached}/{name}").lstrip("/")
         if OF_PROCESSES.match(following):
             return True
-        try:
-            target = os.readlink(following)
-        except OSError:  # no link, or nothing at all
-            reached = following
-            continue
-        links += 1
-        if links > MOST_LINKS:
-            return False  # nobody can open it
-        if target.startswith("/"):
-            reached = ""
-        waiting += target.split("/")[::-1]
+        if os.path.islink(following):
+            target = os.path.join(reached, os.readlink(following), *names[at + 1 :])
+            return links > 0 and leads_to_processes(target, links - 1)
+        reached = following
     return False
 
 

@@ -253,7 +253,9 @@ def covered(text: str, patterns: Sequence[CommandPattern]) -> bool:
     if not line.is_common or not line.commands:
         return False
     for name, words in line.loops:
-        if not PATTERNS["safe variables"].fullmatch(name) or any(map(has_subscript, words)):
+        if not PATTERNS["safe variables"].fullmatch(name) or any(
+            has_subscript(word.value) for word in words
+        ):
             return False
     return all(is_covered(command, patterns) for command in line.commands)
 
@@ -340,9 +342,9 @@ def stand_in_rule(found: Sequence[int], words: Sequence[str], rule: Sequence[str
     return True
 
 
-def has_subscript(word: object) -> bool:
+def has_subscript(word: str) -> bool:
     """Whether a builtin could evaluate a word, quoted or not."""
-    return bool(PATTERNS["subscript"].search(getattr(word, "value", word)))
+    return bool(PATTERNS["subscript"].search(word))
 
 
 def is_safe_test(words: Sequence[str]) -> bool:

@@ -14,11 +14,12 @@ long ones. Whatever the call contains, a preview
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 import os
 import re
 import stat
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..messages.fields import (
     flag_of,
@@ -27,7 +28,6 @@ from ..messages.fields import (
     optional_number_of,
     optional_text_of,
     text_of,
-    texts_of,
 )
 from ..support.text import visible
 from .paths import touches_processes
@@ -56,11 +56,9 @@ MOST_COMPARED = 3000
 # A few replacements of replacements can fill any memory.
 MOST_MADE = 8 * MOST_READ
 MOST_EDITS = 200
-MOST_TAKEN_APART = 100_000
 CONTEXT = 3
 # What is there is made when it is read.
 SYSTEM_FOLDERS = re.compile(r"/+(?:proc|sys|dev)(?:/|\Z)", re.IGNORECASE)
-NO_NEWLINE = "\\ No newline at end of file"
 
 Input = Mapping[str, Any]
 
@@ -77,10 +75,6 @@ class Line(NamedTuple):
 
     kind: str
     text: str
-
-
-class LeftOut(Line):
-    """A line that stands for others; its text is how many."""
 
 
 def preview(tool: str, input: Input, cwd: Optional[str] = None, full: bool = False) -> str:
@@ -116,25 +110,19 @@ def lines_of_call(tool: str, input: Any, cwd: Optional[str]) -> List[Line]:
     """The lines of a preview, however many and however long."""
     if not isinstance(input, Mapping):
         return [*block(tool), *block(json_text(input), "  ")]
-    lines = None
-    if tool in DIFFS:
-        lines = changes(tool, input, cwd) if isinstance(input.get(DIFFS[tool]), str) else None
-    elif tool in TEXTS:
-        lines = TEXTS[tool](input)
-    elif tool.startswith("mcp__"):
-        lines = of_server(tool, input)
-    return [*block(tool), *pairs(input)] if lines is None else lines
+    if tool in DIFFS and isinstance(input.get(DIFFS[tool]), str):
+        return changes(tool, input, cwd)
+    if tool == "Bash" and isinstance(input.get("command"), str):
+        return command(input)
+    lines = questions(input) if tool == "AskUserQuestion" else []
+    _, server, name = (*tool.split("__", 2), "", "")[:3]
+    head = f"{server}: {name or '?'}" if tool.startswith("mcp__") else tool
+    return lines or [*block(head), *pairs(input)]
 
 
-# Texts. Each returns None for an input that lacks what the tool is about.
-
-
-def command(input: Input) -> Optional[List[Line]]:
+def command(input: Input) -> List[Line]:
     """A command of the shell, and below it what Claude says about it."""
-    text = input.get("command")
-    if not isinstance(text, str):
-        return None
-    lines = block(text, "  ", "$ ")
+    lines = block(input["command"], "  ", "$ ")
     about = text_of(input.get("description"))
     if about.strip():
         lines.append(note(f"# Claude says: {shown(about)}"))
@@ -146,10 +134,11 @@ def command(input: Input) -> Optional[List[Line]]:
     if flag_of(input.get("dangerouslyDisableSandbox")):
         lines.append(note("# outside the sandbox"))
     known = ("command", "description", "timeout", "run_in_background", "dangerouslyDisableSandbox")
-    return lines + [note("#" + line.text[1:]) for line in pairs(without(input, *known))]
+    others = {key: value for key, value in input.items() if key not in known}
+    return lines + [note("#" + line.text[1:]) for line in pairs(others)]
 
 
-def questions(input: Input) -> Optional[List[Line]]:
+def questions(input: Input) -> List[Line]:
     """Questions to the person, with their options."""
     lines: List[Line] = []
     for number, question in enumerate(questions_of(input), 1):
@@ -159,69 +148,7 @@ def questions(input: Input) -> Optional[List[Line]]:
         for option in question.options:
             about = f": {option.description}" if option.description else ""
             lines += block(option.label + about, "     ", "   - ")
-    return lines or None
-
-
-def plan(input: Input) -> Optional[List[Line]]:
-    """A plan that is to be approved."""
-    text = input.get("plan")
-    if not isinstance(text, str):
-        return None
-    return [*block("Plan:"), *pairs(without(input, "plan")), *block(""), *block(text)]
-
-
-def fetch(input: Input) -> Optional[List[Line]]:
-    """A page of the web."""
-    url = input.get("url")
-    if not isinstance(url, str):
-        return None
-    return [*block(f"Fetch {one_line(url)}"), *pairs(without(input, "url"))]
-
-
-def web_search(input: Input) -> Optional[List[Line]]:
-    """A search of the web."""
-    query = input.get("query")
-    if not isinstance(query, str):
-        return None
-    lines = block(f"Search the web for: {one_line(query)}")
-    for key, words in (("allowed_domains", "only on"), ("blocked_domains", "not on")):
-        domains = texts_of(input.get(key))
-        if domains:
-            lines += block(f"  {words} {', '.join(map(one_line, domains))}")
-    return lines + pairs(without(input, "query", "allowed_domains", "blocked_domains"))
-
-
-def agent(input: Input) -> Optional[List[Line]]:
-    """A subagent and what it is to do."""
-    prompt = input.get("prompt")
-    if not isinstance(prompt, str):
-        return None
-    kind = one_line(text_of(input.get("subagent_type")))
-    about = shown(text_of(input.get("description")))
-    head = f"Agent{f' ({kind})' if kind else ''}{f': {about}' if about else ''}"
-    rest = without(input, "prompt", "subagent_type", "description")
-    return [*block(head), *pairs(rest), *block(""), *block(prompt)]
-
-
-TEXTS: Dict[str, Callable[[Input], Optional[List[Line]]]] = {
-    "Bash": command,
-    "AskUserQuestion": questions,
-    "ExitPlanMode": plan,
-    "WebFetch": fetch,
-    "WebSearch": web_search,
-    "Task": agent,
-    "Agent": agent,
-}
-
-
-def of_server(tool: str, input: Input) -> List[Line]:
-    """A tool of an MCP server: as a call where that fits on a line."""
-    _, server, name = (*tool.split("__", 2), "", "")[:3]
-    head = f"{server}: {name or '?'}"
-    call = ", ".join(f"{one_line(str(key))}={json_text(value)}" for key, value in input.items())
-    if len(call) <= SHORT and "\n" not in call:
-        return block(f"{head}({call})")
-    return [*block(head), *pairs(input)]
+    return lines
 
 
 # Changes of files.
@@ -374,7 +301,7 @@ def diff(before: Optional[str], after: str, name: str, is_whole: bool = True) ->
     # A letter before a path in full would make it the path of another file.
     before_name, after_name = (name if os.path.isabs(name) else f"{x}/{name}" for x in "ab")
     lines = [Line("plain", f"--- {before_name}"), Line("plain", f"+++ {after_name}")]
-    if before.count("\n") + after.count("\n") > MOST_TAKEN_APART:
+    if len(before) + len(after) > MOST_MADE:
         lines.append(note("# Too long to be compared."))
         return [*lines, *body(before, "-", "removed"), *body(after, "+", "added")]
     for line in hunks(with_ends(before), with_ends(after)):
@@ -384,37 +311,30 @@ def diff(before: Optional[str], after: str, name: str, is_whole: bool = True) ->
         kind = {"+": "added", "-": "removed"}.get(line[0], "plain")
         lines.append(Line(kind, line[:-1] if line.endswith("\n") else line))
         if not line.endswith("\n"):
-            lines.append(note(NO_NEWLINE))
+            lines.append(note("\\ No newline at end of file"))
     return lines
 
 
-def hunks(old: List[str], new: List[str]) -> List[str]:
+def hunks(old: List[str], new: List[str]) -> Iterator[str]:
     """The changes with some lines around them. Only what lies between them is compared."""
-    shorter = min(len(old), len(new))
-    head = 0
-    while head < shorter and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    start, rest = max(0, head - CONTEXT), max(0, tail - CONTEXT)
-    old_end, new_end = len(old) - rest, len(new) - rest
-    if old_end - start + new_end - start > MOST_COMPARED:
-        return [
-            f"@@ -{start + 1},{old_end - start} +{start + 1},{new_end - start} @@",
-            *(" " + line for line in old[start:head]),
-            *("-" + line for line in old[head : len(old) - tail]),
-            *("+" + line for line in new[head : len(new) - tail]),
-            *(" " + line for line in old[len(old) - tail : old_end]),
-        ]
-    made = difflib.unified_diff(old[start:old_end], new[start:new_end], n=CONTEXT)
-    moved = (
-        HUNK.sub(lambda found: f"{found[1]}{int(found[2]) + start}", line)
-        if line[0] == "@"
-        else line
-        for line in made
-    )
-    return list(moved)[2:]
+    head = same_lines(old, new)
+    tail = same_lines(old[head:][::-1], new[head:][::-1])
+    first, rest = max(0, head - CONTEXT), max(0, tail - CONTEXT)
+    old, new = old[first : len(old) - rest], new[first : len(new) - rest]
+    made = difflib.unified_diff(old, new, n=CONTEXT)
+    if len(old) + len(new) > MOST_COMPARED:
+        header = f"@@ -{first + 1},{len(old)} +{first + 1},{len(new)} @@"
+        made = iter(["", "", header, *("-" + line for line in old), *("+" + line for line in new)])
+    for line in itertools.islice(made, 2, None):
+        if line.startswith("@@"):
+            line = HUNK.sub(lambda found: f"{found[1]}{int(found[2]) + first}", line)
+        yield line
+
+
+def same_lines(old: List[str], new: List[str]) -> int:
+    """How many lines they begin with that are the same."""
+    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(old, new))
+    return sum(1 for _ in pairs)
 
 
 def with_ends(text: str) -> List[str]:
@@ -491,23 +411,17 @@ def link_notes(path: str, name: str, cwd: Optional[str]) -> Tuple[Line, ...]:
 
 
 def read_regular(path: str) -> Tuple[bytes, int]:
-    """The first bytes of a regular file, and its size."""
-    check_regular(os.stat(path))  # before: opening a device may already do something
+    """The first bytes of a regular file, and its size. No pipe is waited for."""
     flags = os.O_RDONLY
     for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY", "O_NOCTTY"):
         flags |= getattr(os, name, 0)
+    if stat.S_ISDIR(os.stat(path).st_mode):
+        raise IsADirectoryError
     with open(os.open(path, flags), "rb") as file:
         status = os.fstat(file.fileno())
-        check_regular(status)  # after: it may be another file by now
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(0, "it is no regular file")
         return file.read(MOST_READ + 1), status.st_size
-
-
-def check_regular(status: os.stat_result) -> None:
-    """Raise for what is no regular file."""
-    if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(0, "it is no regular file")
 
 
 def shown_path(path: str, cwd: Optional[str]) -> str:
@@ -547,27 +461,19 @@ def json_text(value: Any) -> str:
         return "(cannot be shown)"
 
 
-def without(input: Input, *keys: str) -> Input:
-    """The fields that are not among *keys*."""
-    return {key: value for key, value in input.items() if key not in keys}
-
-
 def note(text: str) -> Line:
     """A line about the call, on one line."""
     return Line("note", one_line(text))
 
 
 def block(text: str, by: str = "", first: Optional[str] = None, kind: str = "plain") -> List[Line]:
-    """The lines of *text* behind *by*, the first one behind *first*; not all of very many."""
+    """The lines of *text* behind *by*, the first one behind *first*."""
     head, *lines = text.split("\n", MOST_LINES)
-    found = [Line(kind, (by if first is None else first) + head)]
     if len(lines) == MOST_LINES:
-        # A text of nothing but newlines would become many times its size.
-        rest, *ends = lines.pop().rsplit("\n", MAX_LINES)
-        found += [Line(kind, by + line) for line in lines]
-        found.append(LeftOut("note", str(rest.count("\n") + 1)))
-        lines = ends
-    return found + [Line(kind, by + line) for line in lines]
+        # Of very many, those of the middle stay one text: nobody sees it, and it is counted.
+        lines += lines.pop().rsplit("\n", MOST_LINES)
+    prefix = by if first is None else first
+    return [Line(kind, prefix + head), *(Line(kind, by + line) for line in lines)]
 
 
 def body(text: str, mark: str, kind: str) -> List[Line]:
@@ -594,36 +500,25 @@ def bounded(lines: Sequence[Line], full: bool) -> Tuple[Line, ...]:
     most_lines = MOST_LINES if full else MAX_LINES
     most = MOST_CHARACTERS if full else MAX_CHARACTERS
     longest = most // 2 if full else LONGEST_LINE
-    if len(lines) <= most_lines:
-        every = [shown_line(line, longest) for line in lines]
-        if sum(len(line.text) + 1 for line in every) <= most:
-            return tuple(every)
+    head = beginning(lines, most_lines, most, longest)
+    if len(head) == len(lines):
+        return tuple(head)
     head = beginning(lines, most_lines * 3 // 4, most * 3 // 4, longest)
     rest = lines[len(head) :]
     tail = beginning(rest[::-1], most_lines // 4 - 1, most // 4 - SHORT, longest)[::-1]
-    middle = rest[: len(rest) - len(tail)]
-    left = sum(int(line.text) if isinstance(line, LeftOut) else 1 for line in middle)
-    return (*head, shown_line(LeftOut("note", str(left)), longest), *tail)
+    left = sum(line.text.count("\n") + 1 for line in rest[: len(rest) - len(tail)])
+    return (*head, note(f"... {left:,} more line{'' if left == 1 else 's'} ..."), *tail)
 
 
 def beginning(lines: Sequence[Line], most_lines: int, most: int, longest: int) -> List[Line]:
     """So many of the lines as fit, harmless."""
     kept: List[Line] = []
     for line in lines[:most_lines]:
-        shown = shown_line(line, longest)
-        most -= len(shown.text) + 1
+        kept.append(Line(line.kind, harmless(line.text, longest)))
+        most -= len(kept[-1].text) + 1
         if most < 0:
-            break
-        kept.append(shown)
+            return kept[:-1]
     return kept
-
-
-def shown_line(line: Line, longest: int) -> Line:
-    """A line as it is shown."""
-    if isinstance(line, LeftOut):
-        many = int(line.text)
-        return Line(line.kind, f"... {many:,} more line{'' if many == 1 else 's'} ...")
-    return Line(line.kind, harmless(line.text, longest))
 
 
 def harmless(line: str, longest: int = LONGEST_LINE) -> str:

@@ -142,31 +142,18 @@ def test_questions_are_shown_with_their_options():
     ]
 
 
-def test_other_tools_have_readable_texts():
-    """Each in a form of its own."""
-    assert preview("ExitPlanMode", {"plan": "# Do\n1. x"}) == "Plan:\n\n# Do\n1. x"
-    assert preview("WebFetch", {"url": "https://x.y", "prompt": "sum up"}) == (
-        "Fetch https://x.y\n  prompt: sum up"
-    )
-    search = {"query": "cats", "allowed_domains": ["a.b", "c.d"], "blocked_domains": ["e.f"]}
-    assert preview("WebSearch", search) == (
-        "Search the web for: cats\n  only on a.b, c.d\n  not on e.f"
-    )
-    task = {"subagent_type": "Explore", "description": "look", "prompt": "find\nit", "model": "m"}
-    for tool in ("Task", "Agent"):
-        assert preview(tool, task) == "Agent (Explore): look\n  model: m\n\nfind\nit"
-
-
-def test_tools_of_servers_are_shown_as_calls():
-    """On a line where there is room, else field by field."""
-    assert preview("mcp__git__log", {"count": 3, "all": True}) == ("git: log(count=3, all=true)")
-    assert preview("mcp__git__log", {}) == "git: log()"
+def test_tools_of_servers_are_shown_with_their_server():
+    """And field by field, as all others."""
+    assert preview("mcp__git__log", {}) == "git: log"
     long = preview("mcp__my__tool__x", {"body": "one\ntwo" + "x" * 200, "n": 1})
     assert long.split("\n")[:3] == ["my: tool__x", "  n: 1", "  body:"]
 
 
 def test_the_rest_is_shown_field_by_field():
     """Also where a tool lacks what it is about."""
+    assert preview("ExitPlanMode", {"plan": "# Do\n1. x"}) == (
+        "ExitPlanMode\n  plan:\n    # Do\n    1. x"
+    )
     assert preview("Grep", {"pattern": "x\ny", "-n": True, "glob": None}).split("\n") == [
         "Grep",
         "  -n: true",

@@ -47,14 +47,23 @@ UNREADABLE_WORDS = frozenset(
 RESERVED_WORDS = BEFORE_COMMANDS | AFTER_COMMANDS | UNREADABLE_WORDS
 
 DELIMITER = r"(?=[ \t\n;&|)]|\Z)"
+REDIRECTED = re.compile(r"[0-9]?[<>]")
 DUPLICATE = re.compile(rf"[0-9]?[<>]&[0-9-]{DELIMITER}")
 REDIRECTION = re.compile(r"[0-9]?(>>|>|<<<|<)[ \t]*(?=[A-Za-z0-9_./\"'$~])")
 DOCUMENT = re.compile(rf"0?<<[ \t]*(['\"]?)([A-Za-z_]\w*)\1{DELIMITER}", re.ASCII)
-SEPARATOR = re.compile(r"&&|\|\||\|&|[;&|\n]")
-LOOP = re.compile(r"for[ \t]+([A-Za-z_]\w*)[ \t]+in(?=[ \t;\n])", re.ASCII)
-ARITHMETIC = re.compile(r"\(\(([\w\s+*/%=!?:,.$-]*)\)\)", re.ASCII)
+BLANKS = re.compile(r"[ \t]+")
+COMMENT = re.compile(r"#[^\n]*")
+SEPARATOR = re.compile(r"&&(?![;&|])|\|\|(?![;|&])|\|(?![;|&])|;(?![;|&])|&(?![;|&!])|\n")
+FOR = re.compile(r"for(?=[ \t])")
+LOOP = re.compile(r"[ \t]+([A-Za-z_]\w*)[ \t]+in(?=[ \t;\n])", re.ASCII)
+# What stands for itself: in single quotes, behind a backslash, and all other plain text.
+LITERAL = re.compile(r"'([^']*)'|\\([^\n])|({}|[^ \t\n;&|<>()'\"\\$`*?\[{]+)", re.DOTALL)
+IN_QUOTES = re.compile(r"\\([$`\"\\])|[^\"$`\\]+|[\"\\]")
+BRACKET = re.compile(r"\[\[?(?=[ \t\n]|\Z)")
+ARITHMETIC = re.compile(r"\(\((?P<text>[\w\s+*/%=!?:,.$-]*)\)\)", re.ASCII)
 EXPANSION = re.compile(
-    r"\{#?(?:[A-Za-z_]\w*|[0-9@*#?$!-])((?:[:+?=%#/^,-]|:[-+?=])[\w\s.,/:*?@%+=#-]*)?\}", re.ASCII
+    r"\{#?(?:[A-Za-z_]\w*|[0-9@*#?$!-])(?P<text>(?:[:+?=%#/^,-]|:[-+?=])[\w\s.,/:*?@%+=#-]*)?\}",
+    re.ASCII,
 )
 VARIABLE = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]", re.ASCII)
 AFTER_SIGN, AFTER_SIGN_QUOTED = " \t\n;|)", " \t\n;|)\"'/.,\\"
@@ -174,28 +183,29 @@ class Reader:
             if character in ("", ")"):
                 raise Unreadable
             if character == "#":
-                end = self.text.find("\n", self.position)
-                self.position = len(self.text) if end < 0 else end
+                self.skip(COMMENT)
             elif character in ";&|\n":
                 command, needs_command = self.separator(command, needs_command)
             elif character == "(":
-                command = self.parenthesis(command)
-            elif character in "<>" or self.redirects():
+                following = self.peek(2)[1:]
+                if not command.is_empty() or following in ("(", ")"):
+                    raise Unreadable  # a function, arithmetic, a pattern
+                self.nested()
+                command.is_closed = True
+            elif REDIRECTED.match(self.text, self.position):
                 self.redirection(command)
+            elif command.is_empty() and self.skip(FOR):
+                self.loop(command)
             else:
-                command = self.add_word(command)
+                self.add_word(command)
 
     def blanks(self) -> None:
         """Skip blanks, and line ends that a backslash hides behind a blank."""
-        while True:
-            if self.peek() in (" ", "\t"):
-                self.position += 1
-            elif self.peek(2) == "\\\n":
+        while self.skip(BLANKS) or self.peek(2) == "\\\n":
+            if self.peek(2) == "\\\n":
                 self.continuation()
                 if self.peek() == "#":
                     raise Unreadable
-            else:
-                return
 
     def continuation(self) -> None:
         """Skip a backslash at the end of a line; what it joins must be blanks."""
@@ -205,95 +215,62 @@ class Reader:
 
     def end(self, command: Command) -> None:
         """A command is complete."""
-        if not command.is_empty() and (
-            command.words or command.assignments or command.redirections
-        ):
+        if command.words or command.assignments or command.redirections:
             self.line.commands.append(command)
 
     def separator(self, command: Command, needs_command: bool) -> Tuple[Command, bool]:
         """What stands between commands; returns the next one, and whether it must come."""
         found = self.skip(SEPARATOR)
-        assert found is not None
-        sign = found.group()
-        if sign == "\n":
-            is_empty = command.is_empty()
-            self.end(command)
-            self.documents()
-            return Command(), needs_command and is_empty
-        if command.is_empty() or self.peek() in (";", "|") or (sign == "&" and self.peek() == "!"):
+        if found is None or (command.is_empty() and found.group() != "\n"):
             raise Unreadable
-        if self.peek() == "&" and sign != "|":
-            raise Unreadable
-        if sign == "|&":
-            self.line.is_common = False
+        needs_command = found.group() in ("&&", "||", "|") or (needs_command and command.is_empty())
         self.end(command)
-        return Command(after_both=sign == "&" and self.peek() == ">"), sign not in (";", "&")
-
-    def parenthesis(self, command: Command) -> Command:
-        """A group of commands, or what follows the name of a function."""
-        following = self.text[self.position + 1 : self.position + 2]
-        if len(command.words) == 1 and following == ")":
-            others = command.assignments or command.redirections
-            if others or not IDENTIFIER.fullmatch(command.words[0].source):
-                raise Unreadable
-            self.position += 2
-            self.line.is_common = False
-            return Command()
-        if not command.is_empty() or following in ("(", ")"):
-            raise Unreadable
-        self.position += 1
-        self.nested()
-        command.is_closed = True
-        return command
+        if found.group() == "\n":
+            self.documents()
+        return Command(after_both=found.group() == "&" and self.peek() == ">"), needs_command
 
     def nested(self) -> None:
-        """A list of commands whose opening parenthesis was read."""
+        """A list of commands in parentheses."""
         if self.awaited:
             raise Unreadable  # whose lines the next ones are depends on the shell
+        self.position += 1
         self.depth += 1
         self.commands(")")
         self.depth -= 1
 
-    def add_word(self, command: Command) -> Command:
-        """A word of a command, or of the grammar around it; returns the command to go on with."""
+    def add_word(self, command: Command) -> None:
+        """A word of a command, or of the grammar around it."""
         is_first = not command.words and not command.redirections
-        if is_first and not command.assignments and not command.is_closed:
-            loop = self.skip(LOOP)
-            if loop is not None:
-                return self.loop(loop.group(1))
         word = self.word(is_first)
         source = word.source
         if command.is_closed or (command.words and command.words[-1].source == "]]"):
             raise Unreadable
-        if command.words and source in ("{", "}"):
-            raise Unreadable
-        if command.words or command.redirections:
+        is_reserved = source in RESERVED_WORDS
+        if command.words:
+            if source in ("{", "}"):
+                raise Unreadable
+            command.words.append(word)
+        elif command.redirections and (is_reserved or ASSIGNMENT.match(source)):
             # Behind a redirection a reserved word is none, or is one, from shell to shell.
-            if not command.words and (source in RESERVED_WORDS or ASSIGNMENT.match(source)):
-                raise Unreadable
-            command.words.append(word)
-        elif ASSIGNMENT.match(source):
-            command.assignments.append(word)
-        elif command.assignments:
-            if source in RESERVED_WORDS:
-                raise Unreadable
-            command.words.append(word)
-        elif source in UNREADABLE_WORDS:
             raise Unreadable
-        elif source in AFTER_COMMANDS:
-            command.is_closed = True
-        elif source in BEFORE_COMMANDS:
+        elif is_first and ASSIGNMENT.match(source):
+            command.assignments.append(word)
+        elif is_reserved and (command.assignments or source in UNREADABLE_WORDS):
+            raise Unreadable
+        elif is_reserved:
+            command.is_closed = source in AFTER_COMMANDS
             self.blanks()
             if source == "time" and self.peek() == "-":
                 raise Unreadable
         else:
-            if source == "[[":
-                self.line.is_common = False
+            self.line.is_common &= source != "[["
             command.words.append(word)
-        return command
 
-    def loop(self, name: str) -> Command:
-        """The words of a loop, up to the end of the command."""
+    def loop(self, command: Command) -> None:
+        """The name and the words of a loop, up to the end of the command."""
+        name = self.skip(LOOP)
+        if name is None:
+            raise Unreadable
         words: List[Word] = []
         while True:
             self.blanks()
@@ -304,30 +281,15 @@ class Reader:
             words.append(self.word(False))
             if words[-1].source in ("{", "}"):
                 raise Unreadable
-        self.line.loops.append((name, words))
-        command = Command()
+        self.line.loops.append((name.group(1), words))
         command.is_closed = True
-        return command
 
     # Redirections.
-
-    def redirects(self) -> bool:
-        """Whether a digit comes that belongs to a redirection."""
-        return self.peek().isdigit() and self.peek(2)[1:] in ("<", ">")
 
     def redirection(self, command: Command) -> None:
         """A redirection with its target."""
         if self.text[self.position - 1 : self.position] == "}":
             raise Unreadable  # {name}> stores a descriptor in a variable
-        if self.peek(2) in ("<(", ">("):
-            start = self.position
-            self.position += 2
-            self.nested()
-            self.line.is_common = False
-            if command.is_closed or self.peek() not in ("", " ", "\t", "\n", ";", ")", "|", "&"):
-                raise Unreadable
-            command.words.append(Word(self.text[start : self.position], ONE))
-            return
         if self.skip(DUPLICATE):
             command.redirections.append((">&", Word("", "")))
             return
@@ -353,8 +315,7 @@ class Reader:
             while True:
                 if self.position >= len(self.text):
                     raise Unreadable
-                end = self.text.find("\n", self.position)
-                line = self.text[self.position : end if end >= 0 else None]
+                line = self.text[self.position :].partition("\n")[0]
                 self.position += len(line) + 1
                 if line == delimiter:
                     break
@@ -367,7 +328,7 @@ class Reader:
                 raise Unreadable
             if not is_quoted and re.search(r"[$`\\]", body):
                 self.line.is_common = False
-                body = Reader(body, self.line, self.depth + 1).expanded()
+                body = Reader(body, self.line, self.depth + 1).until("")
             command.inputs.append(body)
         if awaited:
             self.position -= 1  # the line end behind the last one ends nothing more
@@ -377,17 +338,13 @@ class Reader:
     def word(self, is_first: bool) -> Word:
         """One word; it is not empty."""
         start = self.position
-        pieces: List[str] = []
-        while True:
-            character = self.peek()
-            if not character or character in " \t\n;&|<>)":
-                break
-            if character == "(":
-                raise Unreadable
+        bracket = self.skip(BRACKET)
+        pieces = [bracket.group()] if bracket is not None else []
+        while self.peek() not in ("", *" \t\n;&|<>)"):
             is_name = is_first and IDENTIFIER.fullmatch(self.text, start, self.position)
-            if character == "[" and is_name:
+            if self.peek() == "[" and is_name:
                 raise Unreadable  # a subscript, where shells disagree about its end
-            pieces.append(self.piece(character, start))
+            pieces.append(self.piece(start))
         source = self.text[start : self.position]
         if not source or (self.peek() in ("<", ">") and source.isdigit()):
             raise Unreadable
@@ -395,94 +352,59 @@ class Reader:
             raise Unreadable
         return Word(source, "".join(pieces))
 
-    def piece(self, character: str, start: int) -> str:
+    def piece(self, start: int) -> str:
         """One piece of a word, its quotes removed."""
-        if character == "'":
-            end = self.text.find("'", self.position + 1)
-            if end < 0:
-                raise Unreadable
-            begin, self.position = self.position + 1, end + 1
-            return self.text[begin:end]
+        literal = self.skip(LITERAL)
+        if literal is not None:
+            return str(literal[literal.lastindex or 0])
+        character = self.peek()
+        self.position += 1
         if character == '"':
-            self.position += 1
             return self.until('"')
-        if character == "\\":
-            escaped = self.peek(2)[1:]
-            if escaped in ("", "\n"):
-                raise Unreadable
-            self.position += 2
-            return escaped
         if character == "$":
             return self.dollar(is_quoted=False)
-        if character == "`":
-            raise Unreadable
-        self.position += 1
-        if character in "*?":
+        if character in "*?[":
             return FILES
-        if character == "[":
-            alone = self.position - start == 1 and re.match(
-                r"\[?[ \t\n]|\Z", self.text[self.position : self.position + 2]
-            )
-            second = self.text[start : self.position] == "[["
-            return "[" if alone or second else FILES
-        if character == "{":
-            if self.peek() == "}":
-                self.position += 1
-                return "{}"
-            ends = self.peek() in ("", " ", "\t", "\n") and self.position - start == 1
-            return "{" if ends else MANY
-        return character
+        if character != "{":
+            raise Unreadable  # "(", a backquote, a quote without an end
+        ends = self.peek() in ("", " ", "\t", "\n") and self.position - start == 1
+        return "{" if ends else MANY
 
     def until(self, closing: str) -> str:
         """Double-quoted text up to *closing*, which is consumed; "" is the end of the text."""
         pieces: List[str] = []
-        while True:
-            character = self.peek()
-            if character == closing:
-                self.position += 1
-                return "".join(pieces)
-            if character in ("", "`"):
+        while self.peek() != closing:
+            if self.peek() in ("", "`"):
                 raise Unreadable
-            if character == "$":
+            if self.peek() == "$":
+                self.position += 1
                 pieces.append(self.dollar(is_quoted=True))
             elif self.peek(2) == "\\\n":
                 self.continuation()
-            elif character == "\\" and self.peek(2)[1:] in ("$", "`", '"', "\\"):
-                pieces.append(self.peek(2)[1:])
-                self.position += 2
             else:
-                pieces.append(character)
-                self.position += 1
-
-    def expanded(self) -> str:
-        """The text of a here-document, with what is substituted in it."""
-        return self.until("")
+                found = self.skip(IN_QUOTES)
+                assert found is not None
+                pieces.append(found[1] or found[0])
+        self.position += 1
+        return "".join(pieces)
 
     def dollar(self, is_quoted: bool) -> str:
-        """What begins with a dollar sign; returns the mark that stands for it."""
-        self.position += 1
+        """What follows a dollar sign; returns the mark that stands for it."""
         mark = ONE if is_quoted else MANY
         following = self.peek()
         if following == "(":
             constant = self.skip(CONSTANT) if is_quoted and not self.awaited else None
             if constant is not None:
                 return constant.group(2)
-            if self.peek(2) == "((":
-                found = self.skip(ARITHMETIC)
-                if found is None:
-                    raise Unreadable
-                self.line.texts.append(found.group(1))
-                self.line.is_common = False
+            if self.peek(2) != "((":
+                self.nested()
                 return mark
-            self.position += 1
-            self.nested()
-            return mark
-        if following == "{":
-            found = self.skip(EXPANSION)
+        if following in ("(", "{"):
+            found = self.skip(ARITHMETIC if following == "(" else EXPANSION)
             if found is None:
                 raise Unreadable
-            if found.group(1) or found.group().startswith("{#"):
-                self.line.texts.append(found.group(1) or "")
+            if found["text"] or found.group().startswith(("(", "{#")):
+                self.line.texts.append(found["text"] or "")
                 self.line.is_common = False
             name = found.group()[1:2]
         else:

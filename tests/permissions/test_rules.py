@@ -9,9 +9,9 @@ from tables import each
 
 from claude_sync.errors import UsageError
 from claude_sync.permissions import policies
-from claude_sync.permissions.commands import text_glob as Wildcards
-from claude_sync.permissions.rules import ToolUse, parse_rule, parse_rules
+from claude_sync.permissions.commands import text_glob
 from claude_sync.permissions.globs import MANY
+from claude_sync.permissions.rules import ToolUse, parse_rule, parse_rules
 
 
 def answers(rule, tool, **fields):
@@ -240,7 +240,7 @@ def test_subagents_and_skills_are_named():
 @given(st.text("ab*", max_size=8), st.text("ab" + MANY, max_size=8), st.text("ab", max_size=4))
 def test_what_may_match_is_never_missed(pattern, text, meant):
     """If some meaning of the unknown parts matches, the text may match."""
-    wildcards = Wildcards(pattern)
+    wildcards = text_glob(pattern)
     if wildcards.matches(text.replace(MANY, meant)):
         assert wildcards.matches(text)
 
@@ -251,7 +251,7 @@ def test_wildcards_agree_with_regular_expressions(pattern, text):
     import re
 
     expression = ".*".join(re.escape(piece) for piece in pattern.split("*"))
-    assert Wildcards(pattern).matches(text) == bool(re.fullmatch(expression, text))
+    assert text_glob(pattern).matches(text) == bool(re.fullmatch(expression, text))
 
 
 @each(

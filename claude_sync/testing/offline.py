@@ -3,38 +3,57 @@ The built-in script: a CLI that needs no account, because it only echoes.
 
 ::
 
-    stdin -> [hear] -> requests answered at once; questions wait for their turn
-                    -> a turn: see echo_turns
+    stdin -> [hear] -> requests: answered at once, by the table CONTROLS
+                    -> questions: one turn after the other
 
-It is what ``--offline`` runs on, and what benchmarks measure the client with. It
-says on stderr that no model is involved. What it does about requests and about
-messages that arrive in mid-turn is what the newest CLI does.
+``--offline`` runs on it, and benchmarks measure the client with it. It says on stderr that
+no model is involved. What it does about requests, and about messages that arrive in
+mid-turn, is what the newest CLI does.
+
+It answers ``echo:`` and the prompt, streamed by words. Prompts can hold directives::
+
+    [[sleep 2]]             wait before the answer; an interrupt ends the wait
+    [[pace 0.1]]            wait between two pieces of the answer
+    [[tool NAME {...}]]     ask for permission to use a tool, and say what came of it
+    [[background 2]]        let an agent report back, unasked, after the answer (new style)
+    [[deltas 1000]]         answer with so many pieces of text, as fast as possible
+    [[size 1000000]]        answer with one message of so many bytes
+    [[empty]]               answer with nothing but a result
+
+A tool ``mcp__SERVER__NAME`` of a server inside the client is really called; any
+other tool is only talked about.
 """
 
 from __future__ import annotations
 
 import collections
-import os
+import itertools
+import json
+import re
 import time
 
 from . import builders
-from .cli_side import CliSide, EndOfInput
-from .echo_turns import EchoTurn, Interrupted
+from .cli_side import CliSide, EndOfInput, encoded, last_text_of, text_of, words_of
 
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     Wire = dict[str, Any]
-    Control = Callable[["Echo", Wire], Wire]
 
 __all__ = ["NOTICE", "Echo", "echo"]
 
 NOTICE = "offline stand-in: no model is involved, answers are echoes"
 MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
 WINDOW = 200_000
+DIRECTIVE = re.compile(
+    r"\[\[(?:(sleep|pace|background|deltas|size) (\d+(?:\.\d+)?)\]\]|(empty)\]\]|tool (\S+) )"
+)
+COMMANDS = {"cost": "Total cost: ${cost:.4f}", "compact": "Compacted ", "clear": ""}
+# Pieces that are built once and written together: a few reads of the client.
+PIECES_AT_ONCE = 250
 
 
 def echo(cli: CliSide) -> None:
@@ -45,6 +64,13 @@ def echo(cli: CliSide) -> None:
 
 class Refused(Exception):
     """A request that cannot be granted: the text, and its code."""
+
+
+class Interrupted(Exception):
+    """The client has ended the turn; the text is what the CLI notes about it."""
+
+    def __init__(self, what: str = "") -> None:
+        super().__init__(f"[Request interrupted by user{what}]")
 
 
 class Echo:
@@ -78,32 +104,28 @@ class Echo:
         self._replies: dict[str, Wire] = {}
         self._interrupted = False
         self._ended = False
+        # What the running turn has streamed, and not completed; its denials; its tools.
+        self._said = ""
+        self._denials: list[Wire] = []
+        self._tools_used = 0
+
+    @property
+    def _ours(self) -> Wire:
+        return {"session_id": self.cli.session_id}
 
     def run(self) -> None:
         """Hear and answer, until the input ends and every question has its answer."""
         while True:
             if self.waiting:
-                self.begin(self.waiting.popleft())
+                self._play(self.waiting.popleft())
             elif self._ended:
                 return
-            elif self.background and self.background[0][0] <= time.monotonic():
-                EchoTurn(self).report_back(self.background.pop(0)[1])
+            elif not self.background:
+                self.hear(None)
+            elif (left := self.background[0][0] - time.monotonic()) > 0:
+                self.hear(left)
             else:
-                left = self.background[0][0] - time.monotonic() if self.background else None
-                self.hear(None if left is None else max(0.0, left))
-
-    def begin(self, user: Wire) -> None:
-        """Play the turn of *user*."""
-        self.turn = [user]
-        self._interrupted = False
-        try:
-            EchoTurn(self).play(user)
-        finally:
-            self.turn = []
-
-    def was_announced(self, user: Mapping[str, Any]) -> bool:
-        """Whether the client was told already that *user* is queued."""
-        return user.get("uuid") in self._announced
+                self._report_back(self.background.pop(0)[1])
 
     # Hearing.
 
@@ -120,7 +142,7 @@ class Echo:
         if kind == "user":
             self.take_question(message)
         elif kind == "control_request":
-            self.serve(message)
+            self._serve(message)
         elif kind == "control_response":
             response = message.get("response")
             if isinstance(response, dict):
@@ -129,48 +151,40 @@ class Echo:
                 self.cli.say(message)  # a side effect of replaying user messages
         return True
 
-    def hear_while_busy(self) -> None:
-        """Take in what has arrived; raise Interrupted if the turn is to end."""
-        while not self._ended and self.hear(0):
-            pass
-        self.check()
+    def take_question(self, user: Wire) -> None:
+        """Keep *user* until its turn; say that it is queued if that may take a while."""
+        self.waiting.append(user)
+        uuid = user.get("uuid")
+        if self.turn and uuid and self.cli.style == "new":
+            self._announced.add(uuid)
+            self.cli.say(builders.lifecycle(uuid, "queued", **self._ours))
 
-    def wait(self, seconds: float) -> None:
-        """Let time pass in a turn; it ends early only by an interrupt."""
+    def _wait(self, seconds: float) -> None:
+        """Take in what comes in so many seconds; raise Interrupted if the turn is to end."""
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
-            if self._ended:  # as real CLIs do, it finishes what it has begun
-                self.cli.pause(left)
+        while not self._ended:
+            came = self.hear(max(0.0, deadline - time.monotonic()))
+            if self._interrupted:
+                raise Interrupted
+            if not came and time.monotonic() >= deadline:
                 return
-            self.hear(left)
-            self.check()
+        if (left := deadline - time.monotonic()) > 0:
+            self.cli.pause(left)  # as real CLIs do, it finishes what it has begun
 
-    def check(self) -> None:
-        """Raise Interrupted if the client has asked for it."""
-        if self._interrupted:
-            raise Interrupted
-
-    def reply_to(self, request: Wire) -> Wire | None:
+    def _reply_to(self, request: Wire) -> Wire | None:
         """Wait for the client's reply to a request of ours; None if its side has ended."""
         identity = request["request_id"]
         while identity not in self._replies:
             if self._ended:
                 return None
             self.hear(None)
-            self.check()
+            if self._interrupted:
+                raise Interrupted
         return self._replies.pop(identity)
-
-    def take_question(self, user: Wire) -> None:
-        """Keep *user* until its turn; tell that it is queued if that may take a while."""
-        self.waiting.append(user)
-        uuid = user.get("uuid")
-        if self.turn and uuid and self.cli.style == "new":
-            self._announced.add(uuid)
-            self.cli.say(builders.lifecycle(uuid, "queued", session_id=self.cli.session_id))
 
     # Serving.
 
-    def serve(self, request: Wire) -> None:
+    def _serve(self, request: Wire) -> None:
         """Answer a request of the client."""
         body = request.get("request")
         body = body if isinstance(body, dict) else {}
@@ -186,8 +200,7 @@ class Echo:
                 self.cli.refuse(request, *refused.args)
             else:
                 if subtype == "set_permission_mode":
-                    about = {"session_id": self.cli.session_id, "permissionMode": self.cli.mode}
-                    self.cli.say(builders.status(None, **about))
+                    self.cli.say(builders.status(None, permissionMode=self.cli.mode, **self._ours))
         else:
             text = f"Unsupported control request subtype: {subtype}"
             self.cli.refuse({"request_id": request.get("request_id")}, text, "unsupported_request")
@@ -198,10 +211,10 @@ class Echo:
         self._hooks = body.get("hooks") or {}
         if isinstance(body.get("jsonSchema"), dict):
             self.cli.form = body["jsonSchema"]
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
+        us = {"name": "stand-in", "version": self.cli.version}
         for server in self.servers:
-            hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
-            hello["clientInfo"] = {"name": "stand-in", "version": self.cli.version}
-            self.call_server(server, "initialize", hello)
+            self._call_server(server, "initialize", {**hello, "clientInfo": us})
         self.cli.say(self.cli.initialized(request))
 
     def _interrupt(self, request: Wire, body: Wire) -> None:
@@ -214,37 +227,259 @@ class Echo:
             self.waiting.clear()
         self.cli.reply(request, **receipt)
         for uuid in receipt.get("cancelled", ()):
-            self.cli.say(builders.lifecycle(uuid, "cancelled", session_id=self.cli.session_id))
+            self.cli.say(builders.lifecycle(uuid, "cancelled", **self._ours))
         self._interrupted = bool(self.turn)
 
-    def call_server(self, server: str, method: str, params: Wire) -> Wire:
+    def _call_server(self, server: str, method: str, params: Wire) -> Wire:
         """Call an MCP server inside the client; its answer, empty if there is none."""
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        reply = self.reply_to(self.cli.call_server(server, message)) or {}
+        reply = self._reply_to(self.cli.call_server(server, message)) or {}
         answer = (reply.get("response") or {}).get("mcp_response")
         return answer if isinstance(answer, dict) else {}
 
-    def refusal_of_hooks(self, name: str, input: Wire, identity: str) -> str | None:
+    # Turns.
+
+    def _play(self, user: Wire) -> None:
+        """Play the turn of *user*."""
+        cli, prompt = self.cli, text_of(user)
+        self.turn, self._interrupted, self._said, self._denials = [user], False, "", []
+        is_new = cli.style == "new"
+        last = "" if is_new and user.get("client_composed") is True else last_text_of(user)
+        command = last[1:].split(" ")[0] if last.startswith("/") else ""
+        try:
+            if user.get("shouldQuery") is False and is_new:
+                cli.end_turn(user, "", **self._money())
+            elif command in COMMANDS:
+                self._run_command(user, command)
+            elif "[[" in prompt or cli.settings.get("pace"):
+                self._obey(user, directives_of(prompt))
+            else:
+                # Quick: most turns of a benchmark are this one write.
+                announced = user.get("uuid") in self._announced
+                cli.answer("echo: " + described(user), to=user, announced=announced, **self._paid())
+        except Interrupted as interruption:
+            fields = {"note": str(interruption), **self._money()}
+            cli.say(*cli.interruption(self.turn, self._said, **fields))
+        finally:
+            self.turn = []
+
+    def _obey(self, user: Wire, directives: Sequence[tuple[str, Any]]) -> None:
+        """Answer *user* as the directives in its prompt say."""
+        cli, given = self.cli, dict(directives)
+        if "empty" in given:
+            uuids = [user.get("uuid")] if cli.style == "new" else []
+            cli.say(builders.result("", uuids, **self._ours, **self._money()))
+            return
+        cli.begin_turn(user, user.get("uuid") in self._announced)
+        texts = []
+        for name, value in directives:
+            if name == "sleep":
+                self._wait(value)
+            elif name == "tool":
+                texts += [self._use_tool(*value), *self._take_in_waiting()]
+            elif name == "background" and cli.style == "new":
+                self._start_background(value)
+        if "deltas" in given:
+            count = int(given["deltas"])
+            pieces = [f"{number:04d} " for number in range(min(count, PIECES_AT_ONCE))]
+            text = ("".join(pieces) * (count // PIECES_AT_ONCE + 1))[: 5 * count]
+            self._stream(text, pieces, count)
+        elif "size" in given:
+            text = "x" * int(given["size"])
+            cli.say(builders.assistant(text, cli.next_message_id(), **self._ours))
+        else:
+            text = "\n".join(texts) or "echo: " + described(user)
+            pieces = words_of(text)
+            pace = given.get("pace") or cli.settings.get("pace") or 0.0
+            self._stream(text, pieces, len(pieces), pace)
+        messages = cli.ending(self.turn, text, permission_denials=self._denials, **self._paid())
+        # It is not idle as long as an agent works.
+        cli.say(*(m for m in messages if not (self.background and m.get("state") == "idle")))
+
+    def _stream(self, text: str, pieces: Sequence[str], count: int, pace: float = 0.0) -> None:
+        """Say *text*, which is *count* times a piece: *pieces*, again and again."""
+        cli = self.cli
+        if not cli.partial:
+            self._wait(pace)
+            cli.speak(text)
+            return
+        start, block, *deltas, complete, stop, delta, end = cli.spoken("".join(pieces), pieces)
+        complete["message"]["content"][0]["text"] = text
+        cli.say(start, block)
+        again = itertools.cycle(zip(pieces, [encoded([message]) for message in deltas]))
+        at_once = 1 if pace else PIECES_AT_ONCE
+        for place in range(0, count, at_once):
+            self._wait(pace)
+            portion = list(itertools.islice(again, min(at_once, count - place)))
+            cli.print_raw(b"".join([line for _, line in portion]))
+            self._said += "".join([piece for piece, _ in portion])
+        self._wait(0)
+        cli.say(complete, stop, delta, end)
+        self._said = ""
+
+    def _take_in_waiting(self) -> list[str]:
+        """What arrived in the meantime joins the turn at a tool round; it is echoed, too."""
+        self._wait(0)
+        texts = []
+        while self.waiting:
+            user = self.waiting.popleft()
+            if self.cli.style == "new" and user.get("uuid"):
+                self.cli.say(builders.lifecycle(user["uuid"], "started", **self._ours))
+            self.cli.say(*self.cli.repetition(user))
+            self.turn.append(user)
+            texts.append("echo: " + described(user))
+        return texts
+
+    def _run_command(self, user: Wire, command: str) -> None:
+        """Do what a slash command does; the result of a new CLI has its output."""
+        cli = self.cli
+        output = COMMANDS[command].format(cost=self.cost)
+        cli.say(*cli.beginning(user, user.get("uuid") in self._announced))
+        if command == "compact":
+            metadata = {"compact_metadata": {"trigger": "manual", "pre_tokens": 19}}
+            cli.say(builders.system("compact_boundary", **metadata, **self._ours))
+        if cli.style == "old" or command == "compact":
+            text = f"<local-command-stdout>{output}</local-command-stdout>"
+            cli.say(builders.user(text, isReplay=True, **self._ours))
+            output = ""
+        cli.say(*cli.repetition(user))
+        if command == "clear":
+            cli.session_id = builders.new_uuid()
+        about = {"local_command": command} if cli.style == "new" else {}
+        cli.end_turn(user, output, num_turns=0, **about, **self._money())
+
+    def _money(self) -> Wire:
+        """What the session claims to have cost so far."""
+        return {"total_cost_usd": self.cost}
+
+    def _paid(self) -> Wire:
+        """The same with this turn, and what a model would have filled in."""
+        self.cost += self.cli.settings.get("cost", 0.0)
+        form = self.cli.form
+        return {
+            **self._money(),
+            **({} if form is None else {"structured_output": example_of(form)}),
+        }
+
+    def _state(self, state: str) -> list[Wire]:
+        """The state of the session, if the client wants to know."""
+        wanted = self.cli.session_states
+        return [builders.session_state(state, **self._ours)] if wanted else []
+
+    # Agents in the background.
+
+    def _start_background(self, seconds: float) -> None:
+        """Start an agent that works in the background, and remember to report back."""
+        task = f"task{builders.new_uuid()[-8:]}"
+        self.background.append((time.monotonic() + seconds, task))
+        self.background.sort()
+        alive = [each for _, each in self.background]
+        self.cli.say(
+            builders.background_tasks_changed(alive, **self._ours),
+            builders.task_started(task, **self._ours),
+        )
+
+    def _report_back(self, task: str) -> None:
+        """A turn that nobody asked for: a background agent says how it ended."""
+        cli, ours = self.cli, self._ours
+        text = f"echo: the background task {task} has ended"
+        origin = {"kind": "task-notification", "producer": "session-task", "runId": task}
+        alive = [other for _, other in self.background]
+        cli.say(
+            builders.task_updated(task, **ours),
+            builders.task_notification(task, **ours),
+            builders.background_tasks_changed(alive, **ours),
+            *self._state("running"),
+            cli.init(),
+            *cli.spoken(text),
+            builders.result(text, origin=origin, **ours, **self._paid()),
+            *([] if alive else self._state("idle")),
+        )
+
+    # Tools.
+
+    def _use_tool(self, name: str, input: Wire) -> str:
+        """A round with a tool: call, permission, outcome; the outcome in words."""
+        cli = self.cli
+        self._tools_used += 1
+        identity = f"toolu_{cli.next_message_id()[-12:]}{self._tools_used:02d}"
+        block = builders.tool_use(name, input, identity)
+        cli.say(builders.assistant(block, cli.message_id, model=cli.model, **self._ours))
+        interrupted, decision = False, {}
+        try:
+            decision = self._decision(name, input, identity)
+            is_error = decision.get("behavior") != "allow"
+            if is_error:
+                output = str(decision.get("message") or "denied")
+                denial = {"tool_name": name, "tool_use_id": identity, "tool_input": input}
+                self._denials.append(denial)
+            else:
+                output, is_error = self._outcome(name, decision.get("updatedInput") or input)
+            interrupted = is_error and bool(decision.get("interrupt"))
+        except Interrupted:
+            interrupted, is_error = True, True
+            output = "The user doesn't want to proceed with this tool use."
+        result = builders.tool_result(identity, output, is_error)
+        cli.say(builders.user(result, **self._ours))
+        if interrupted:
+            raise Interrupted(" for tool use")
+        return f"{name}: {output}"
+
+    def _decision(self, name: str, input: Wire, identity: str) -> Wire:
+        """What the client says about using a tool."""
+        cli = self.cli
+        refusal = self._refusal_of_hooks(name, input, identity)
+        if refusal is not None:
+            return {"behavior": "deny", "message": refusal}
+        allowed = (cli.option("--allowedTools") or "").split(",")
+        if cli.mode == "bypassPermissions" or name in allowed:
+            return {"behavior": "allow"}
+        cli.say(*self._state("requires_action"))
+        self.asking = cli.ask_permission(name, input, tool_use_id=identity)
+        try:
+            reply = self._reply_to(self.asking)
+        finally:
+            self.asking = None
+        cli.say(*self._state("running"))
+        if reply is None:
+            return {"behavior": "deny", "message": "Tool permission stream closed"}
+        decision = reply.get("response")
+        if isinstance(decision, dict):
+            return decision
+        return {"behavior": "deny", "message": str(reply.get("error"))}
+
+    def _refusal_of_hooks(self, name: str, input: Wire, identity: str) -> str | None:
         """Ask the client's PreToolUse hooks about a tool; why one of them refuses, or None."""
-        for hook in self._hooks.get("PreToolUse") or ():
+        about = {"tool_name": name, "tool_input": input, "cwd": self.cli.cwd}
+        callbacks = [
+            callback
+            for hook in self._hooks.get("PreToolUse") or ()
             # A pattern in the real CLI; to list names is enough here.
-            if name not in (hook.get("matcher") or name).split("|"):
-                continue
-            about = {"tool_name": name, "tool_input": input, "cwd": os.getcwd()}
-            for callback in hook.get("hookCallbackIds") or ():
-                request = self.cli.call_hook(callback, "PreToolUse", about, tool_use_id=identity)
-                reply = self.reply_to(request) or {}
-                told = (reply.get("response") or {}).get("hookSpecificOutput") or {}
-                if told.get("permissionDecision") == "deny":
-                    return str(told.get("permissionDecisionReason"))
+            if name in (hook.get("matcher") or name).split("|")
+            for callback in hook.get("hookCallbackIds") or ()
+        ]
+        for callback in callbacks:
+            request = self.cli.call_hook(callback, "PreToolUse", about, tool_use_id=identity)
+            reply = self._reply_to(request) or {}
+            output = (reply.get("response") or {}).get("hookSpecificOutput") or {}
+            if output.get("permissionDecision") == "deny":
+                return str(output.get("permissionDecisionReason"))
         return None
 
-    # What there is a control request for. Nothing stands behind most of it: it remembers what it
-    # was told, and says so. Numbers are made up where there is nothing to count.
+    def _outcome(self, name: str, input: Wire) -> tuple[str, bool]:
+        """What a tool that may be used gives, and whether that is an error."""
+        _, server, tool = (*name.split("__", 2), "", "")[:3]
+        if not name.startswith("mcp__") or server not in self.servers:
+            return f"offline, so not run: {json.dumps(input)}", False
+        answer = self._call_server(server, "tools/call", {"name": tool, "arguments": input})
+        if "error" in answer:
+            return str(answer["error"].get("message")), True
+        given = answer.get("result") or {}
+        parts = [str(part.get("text", part.get("type"))) for part in given.get("content") or ()]
+        return "\n".join(parts), bool(given.get("isError"))
 
-    def _set_model(self, body: Wire) -> Wire:
-        self.cli.model = str(body.get("model") or builders.MODEL)
-        return {"model": self.cli.model}
+    # What there is a control request for. Nothing stands behind most of it: it remembers what it
+    # was sent, and says so. Numbers are made up where there is nothing to count.
 
     def _set_mode(self, body: Wire) -> Wire:
         mode = str(body.get("mode"))
@@ -253,6 +488,10 @@ class Echo:
             raise Refused(text, "invalid_mode")
         self.cli.mode = mode
         return {"mode": mode}
+
+    def _set_model(self, body: Wire) -> Wire:
+        self.cli.model = str(body.get("model") or builders.MODEL)
+        return {"model": self.cli.model}
 
     def _get_settings(self, _: Wire) -> Wire:
         sources = [{"source": "flagSettings", "settings": self.settings}] if self.settings else []
@@ -267,14 +506,12 @@ class Echo:
     def _mcp_status(self, _: Wire) -> Wire:
         status = {True: "disabled", False: "connected"}
         names = [*self.servers, *self.added]
-        told = [{"name": name, "status": status[name in self.disabled]} for name in names]
-        return {"mcpServers": told}
+        return {"mcpServers": [{"name": n, "status": status[n in self.disabled]} for n in names]}
 
     def _set_servers(self, body: Wire) -> Wire:
-        wanted = list(body.get("servers") or {})
-        added = [name for name in wanted if name not in self.added]
-        removed = [name for name in self.added if name not in wanted]
-        self.added = wanted
+        before, self.added = self.added, list(body.get("servers") or {})
+        added = [name for name in self.added if name not in before]
+        removed = [name for name in before if name not in self.added]
         return {"added": added, "removed": removed, "errors": {}}
 
     def _reconnect(self, body: Wire) -> Wire:
@@ -283,10 +520,10 @@ class Echo:
         return {}
 
     def _toggle(self, body: Wire) -> Wire:
-        self._reconnect(body)
+        done = self._reconnect(body)
         change = self.disabled.discard if body.get("enabled") else self.disabled.add
         change(body["serverName"])
-        return {}
+        return done
 
     def _context_usage(self, _: Wire) -> Wire:
         free = {"id": "free_space", "name": "Free space", "tokens": WINDOW, "kind": "free"}
@@ -305,17 +542,13 @@ class Echo:
         self.background = [each for each in self.background if each[1] != body.get("task_id")]
         return {}
 
-    def _side_question(self, body: Wire) -> Wire:
-        return {"response": f"echo: {body.get('question')}", "synthetic": False}
 
-    def _accept(self, _: Wire) -> Wire:
-        return {}
-
-
-CONTROLS: dict[Any, Control] = {
+CONTROLS: dict[Any, Callable[[Echo, Wire], Wire]] = {
+    **dict.fromkeys(
+        ("set_max_thinking_tokens", "background_tasks", "rename_session"), lambda *_: {}
+    ),
     "set_model": Echo._set_model,
     "set_permission_mode": Echo._set_mode,
-    "set_max_thinking_tokens": Echo._accept,
     "get_settings": Echo._get_settings,
     "apply_flag_settings": Echo._apply_settings,
     "mcp_status": Echo._mcp_status,
@@ -326,7 +559,118 @@ CONTROLS: dict[Any, Control] = {
     "get_usage": Echo._usage,
     "rewind_files": Echo._rewind,
     "stop_task": Echo._stop_task,
-    "background_tasks": Echo._accept,
-    "side_question": Echo._side_question,
-    "rename_session": Echo._accept,
+    "side_question": lambda _, body: {
+        "response": f"echo: {body.get('question')}",
+        "synthetic": False,
+    },
 }
+
+
+# Reading questions.
+
+
+def directives_of(prompt: str) -> list[tuple[str, Any]]:
+    """The directives in *prompt*, in their order; what is not well formed is only text."""
+    found: list[tuple[str, Any]] = []
+    place = 0
+    while (match := DIRECTIVE.search(prompt, place)) is not None:
+        place = match.end()
+        name, number, empty, tool = match.groups()
+        if tool is None:
+            found.append((name or empty, float(number or 0)))
+            continue
+        try:
+            input, place = json.JSONDecoder().raw_decode(prompt, place)
+        except ValueError:
+            continue
+        if isinstance(input, dict) and prompt.startswith("]]", place):
+            found.append(("tool", (tool, input)))
+    return found
+
+
+def described(user: Mapping[str, Any]) -> str:
+    """The text of a user message, and what is attached to it."""
+    content = (user.get("message") or {}).get("content")
+    if not isinstance(content, list):
+        return str(content)
+    return "\n".join(described_block(block) for block in content if isinstance(block, dict))
+
+
+def described_block(block: Mapping[str, Any]) -> str:
+    """One block of a user message, in words."""
+    if block.get("type") == "text":
+        return str(block.get("text"))
+    source = block.get("source")
+    if not isinstance(source, dict):
+        return f"[{block.get('type')}]"
+    data = str(source.get("data", ""))
+    size = f"{len(data)} characters"
+    if source.get("type") == "base64":
+        size = f"{len(data) * 3 // 4 - data[-2:].count('=')} bytes"
+    kind = source.get("media_type") or source.get("type")
+    return f"[{block.get('title') or block.get('type')}: {kind}, {size}]"
+
+
+# What the offline CLI gives where a model would fill in a form.
+
+# Optional parts that hold themselves would never end.
+DEEPEST = 8
+# Tried one after the other where a pattern is given.
+TEXTS = ("echo", "1", "1.50", "2026-03-01", "ECHO", "echo@example.org")
+# What the description of a text says of it: "Format: date."
+FORMAT = re.compile(r"\bFormat: ([\w-]+)")
+SAMPLES = {
+    "date": "2026-03-01",
+    "date-time": "2026-03-01T14:30:00Z",
+    "decimal": "1.50",
+    "time": "14:30:00",
+    "uuid": "7d444840-9dc0-41d1-b245-5ffdce74fad2",
+}
+
+
+def example_of(schema: Any, root: Any = None, depth: int = 0) -> Any:
+    """A small value that has the form of a JSON Schema, as far as that can be guessed."""
+    root = schema if root is None else root
+    if not isinstance(schema, dict) or depth > DEEPEST:
+        return None
+
+    def inside(part: Any) -> Any:
+        return example_of(part, root, depth + 1)
+
+    if "$ref" in schema:  # such as #/$defs/Name
+        part = root
+        for name in str(schema["$ref"]).split("/")[1:]:
+            part = part.get(name) if isinstance(part, dict) else None
+        return inside(part)
+    for fixed in ("const", "default"):
+        if fixed in schema:
+            return schema[fixed]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    for choice in ("anyOf", "oneOf", "allOf"):
+        if schema.get(choice):
+            return inside(schema[choice][0])
+    kind = schema.get("type")
+    kind = next(iter(kind), None) if isinstance(kind, list) else kind
+    if kind == "object" or "properties" in schema:
+        # What it must have; near the top, all it can have.
+        needed = schema.get("required", ())
+        parts = schema.get("properties", {}).items()
+        return {name: inside(part) for name, part in parts if name in needed or depth == 0}
+    if kind == "array":
+        return [inside(schema.get("items", {})) for _ in range(max(1, schema.get("minItems", 1)))]
+    least = schema.get("minimum", 1)
+    scalars = {"integer": max(1, least), "number": max(1.5, least), "boolean": True, "null": None}
+    return scalars[kind] if kind in scalars else example_text(schema)
+
+
+def example_text(schema: Mapping[str, Any]) -> str:
+    """A text that has the format and the pattern that the schema names."""
+    described = FORMAT.search(str(schema.get("description", "")))
+    texts = (*filter(None, [described and SAMPLES.get(described.group(1))]), *TEXTS)
+    try:
+        pattern = re.compile(str(schema.get("pattern", "")))
+    except re.error:  # JavaScript's may be
+        pattern = re.compile("")
+    text = next(filter(pattern.search, texts), TEXTS[0])
+    return text.ljust(int(schema.get("minLength", 0)), ".")

@@ -4,7 +4,7 @@ import pytest
 from offline_session import FLAGS, STATES, STYLES, Session, text_of
 
 from claude_sync.testing import builders
-from claude_sync.testing.echo_turns import described, directives_of
+from claude_sync.testing.offline import described, directives_of
 
 
 @pytest.fixture(params=STYLES)

@@ -6,7 +6,7 @@ import pytest
 
 from claude_sync import Client
 from claude_sync.testing import StandIn
-from claude_sync.testing.echo_turns import example_of
+from claude_sync.testing.offline import example_of
 
 
 @pytest.mark.parametrize(

@@ -28,44 +28,40 @@ status 400, which CLIs do not retry, and is logged.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import logging
 import os
+import re
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from re import Pattern
+from typing import Any, Union
 
 from ..errors import UsageError
 from ..support.waiting import Deadline
-from .model_http import LoopbackServer, Response
-from .model_requests import Request, ToolResult, parse_request
-from .model_rules import Matcher, Place, Rule, as_reply, check_matcher, is_match
-from .model_wire import (
+from .model_http import LoopbackServer
+from .model_replies import (
     Block,
     Content,
-    Failure,
-    Frame,
+    Message,
     Reply,
     Script,
+    as_reply,
     cut,
-    error_body,
     failure,
     garbled,
-    is_tool_use,
-    prepare,
-    stream,
     text,
     thinking,
     tool_use,
-    whole,
 )
+from .model_requests import Request, ToolResult
 
 __all__ = [
     "Block",
-    "Failure",
     "LoopbackModel",
     "Reply",
     "Request",
@@ -82,6 +78,10 @@ __all__ = [
 
 logger = logging.getLogger("claude_sync")
 
+Matcher = Union[str, Pattern[str], Callable[[Request], bool]]
+
+# Requests that a rule can answer; see :attr:`Request.kind`.
+KINDS = ("conversation", "notification", "compact", "title", "quota", "side")
 USAGE = {"input_tokens": 10, "output_tokens": 5}
 NUMBERS = itertools.count(1)
 # An answer that does no harm, to requests that no user asked for.
@@ -90,6 +90,105 @@ SIDE_ANSWERS = {
     "compact": "<summary>A summary made by the loopback model.</summary>",
     "title": json.dumps({"isNewTopic": False, "title": "A title"}),
 }
+
+
+@dataclasses.dataclass
+class Step:
+    """One reply of a rule with the rounds that follow it; *left*: None is for ever."""
+
+    rounds: list[Script]
+    left: int | None
+
+
+@dataclasses.dataclass
+class Place:
+    """Where a turn stands in its script."""
+
+    rounds: list[Script]
+    index: int = 0
+
+    def script(self) -> Script:
+        """What to say now. Where the script has ended and the turn goes on: what tools said."""
+        if self.index < len(self.rounds):
+            return self.rounds[self.index]
+        last = self.rounds[-1]
+        return last if callable(last) else after_tools
+
+
+class Rule:
+    """
+    What the model says when a request matches; made by :meth:`LoopbackModel.when`.
+
+    Every method returns the rule, so that calls can be chained. Where a reply is
+    wanted, a text, a block, a list of both, a :class:`Reply` or a function will do;
+    the function is called with the :class:`Request` and returns one of the others. A
+    function whose reply uses a tool is asked again in the next round, unless
+    ``then_reply`` says what comes.
+    """
+
+    def __init__(self, matcher: Matcher, kind: str | None) -> None:
+        check_matcher(matcher)
+        if kind not in (None, *KINDS):
+            raise UsageError(
+                f"kind is not {kind!r}, but one of {', '.join(map(repr, KINDS))}; or None for all."
+            )
+        self._matcher = matcher
+        self._kind = kind
+        self._lock = threading.Lock()  # guards _steps and their counts
+        self._steps: list[Step] = []
+
+    def reply(self, content: Script, *, times: int | None = None, **settings: Any) -> Rule:
+        """
+        Say *content*; *settings* are those of :class:`Reply`: ``gate``, ``delay``, ``usage``, ...
+
+        With *times*, that often; otherwise once if another ``reply`` or ``fail``
+        follows, and for ever if not.
+        """
+        if times is not None and times < 1:
+            raise UsageError(f"times={times} would never reply. Leave the rule out instead.")
+        script = with_settings(content, settings)
+        with self._lock:
+            if self._steps and self._steps[-1].left is None:
+                self._steps[-1].left = 1
+            self._steps.append(Step([script], times))
+        return self
+
+    def fail(
+        self, status: int, message: str | None = None, *, times: int | None = None, **settings: Any
+    ) -> Rule:
+        """Answer with an HTTP error; the rest is that of :func:`failure`, *times* as above."""
+        return self.reply(failure(status, message, **settings), times=times)
+
+    def then_reply(self, content: Script, **settings: Any) -> Rule:
+        """
+        Say *content* in the next round of the same turn, when the tools have run.
+
+        An error (:func:`failure`, :func:`cut`) given here happens once; the repeated
+        request gets the reply after it.
+        """
+        with self._lock:
+            if not self._steps:
+                raise UsageError("then_reply() needs a reply() before it: it is what comes next.")
+            self._steps[-1].rounds.append(with_settings(content, settings))
+        return self
+
+    def matches(self, request: Request) -> bool:
+        """Whether the rule is about *request*. Thread: any; may call the user's matcher."""
+        # Without new text a text cannot match: the tool would be used again, for ever.
+        if request.is_continuation and not callable(self._matcher):
+            return False
+        return self._kind in (None, request.kind) and is_match(self._matcher, request)
+
+    def take(self) -> list[Script] | None:
+        """The rounds of the next turn; None once the rule is used up. Thread: any."""
+        with self._lock:
+            for step in self._steps:
+                if step.left is None:
+                    return step.rounds
+                if step.left > 0:
+                    step.left -= 1
+                    return step.rounds
+        return None
 
 
 class LoopbackModel:
@@ -154,7 +253,7 @@ class LoopbackModel:
         """The address, for ``ANTHROPIC_BASE_URL``. After close() nothing listens there."""
         if self._server is None:
             raise UsageError("this LoopbackModel has no address yet. Call start() first.")
-        return f"http://127.0.0.1:{self._server.port}"
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def environment(
         self, home: str | os.PathLike[str], *, inherit: bool = False, retries: int | None = None
@@ -207,10 +306,9 @@ class LoopbackModel:
 
     def default(self, content: Script) -> None:
         """Say *content* where no rule matches, instead of an echo of the user's text."""
-        if not callable(content):
-            content = as_reply(content, {})
+        script = with_settings(content, {})
         with self._changed:
-            self._default = content
+            self._default = script
 
     # What it was asked.
 
@@ -249,7 +347,7 @@ class LoopbackModel:
                     return request
         if self._closed:
             raise UsageError(f"the LoopbackModel was closed while {matcher!r} was waited for.")
-        heard = [f"  {r.index}: {r.kind} {r.text[:80]!r}" for r in self.requests]
+        heard = [f"  {request}" for request in self.requests]
         raise TimeoutError(
             f"no request matched {matcher!r} within {timeout:g} s. Requested so far:\n"
             + ("\n".join(heard) or "  nothing at all; does the CLI use environment()?")
@@ -264,7 +362,9 @@ class LoopbackModel:
 
     # One request. Thread: that of its connection.
 
-    def _answer(self, method: str, path: str, headers: Mapping[str, str], data: bytes) -> Response:
+    def _answer(
+        self, method: str, path: str, headers: Mapping[str, str], data: bytes
+    ) -> Message | bytes:
         problem = ""
         try:
             body = json.loads(data or b"{}")
@@ -273,62 +373,48 @@ class LoopbackModel:
         if not isinstance(body, dict):
             body, problem = {}, "the body is no JSON object"
         request = self._record(method, path, headers, body)
-        if problem:
-            return failed(request, Failure(400, problem))
         if method == "HEAD":
-            return Response(200, [], length=0)
-        if request.kind == "http":
-            return failed(request, Failure(404, f"not found: {path.split('?')[0]}"))
-        if request.kind == "count_tokens":
+            return b""
+        if request.kind == "count_tokens" and not problem:
             # Four bytes a token is what people estimate with.
-            counted = json.dumps({"input_tokens": max(1, len(data) // 4)}).encode()
-            return Response(200, [counted], length=len(counted))
-        try:
-            return self._say(request)
-        except Exception as exc:
-            logger.exception("the loopback model could not answer %r", request)
-            return failed(request, Failure(400, f"a rule of the test failed: {exc!r}"))
+            return json.dumps({"input_tokens": max(1, len(data) // 4)}).encode()
+        if problem:
+            reply = failure(400, problem)
+        elif request.kind == "http":
+            reply = failure(404, f"not found: {path.split('?')[0]}")
+        else:
+            try:
+                return self._say(request)
+            except Exception as exc:
+                logger.exception("the loopback model could not answer %r", request)
+                reply = failure(400, f"a rule of the test failed: {exc!r}")
+        return Message(request, reply, self._usage)
 
     def _record(
         self, method: str, path: str, headers: Mapping[str, str], body: dict[str, Any]
     ) -> Request:
-        def was_asked(position: int, texts: tuple[str, ...]) -> bool:
-            return (position, texts) in self._asked
-
         with self._changed:
             index = len(self._requests)
-            request = parse_request(index, method, path, headers, body, was_asked)
+            request = Request(index, method, path, headers, body, self._asked)
             self._requests.append(request)
             self._asked.add((len(request.messages), request.texts))
             self._changed.notify_all()
         return request
 
-    def _say(self, request: Request) -> Response:
+    def _say(self, request: Request) -> Message:
         place = self._find(request)
         script = place.script()
-        answer = after_tools(request) if script is None else script
-        reply = as_reply(answer(request) if callable(answer) else answer, {})
-        following = Place(place.rounds, place.index + 1)
-        if isinstance(reply, Failure):
-            self._repeat(request, place, following)
-            return failed(request, reply)
-        if reply.ending != "complete":
-            self._repeat(request, place, following)
-        blocks = prepare(reply.content)
+        reply = as_reply(script(request) if callable(script) else script)
+        message = Message(request, reply, self._usage)
         with self._changed:
-            for block in filter(is_tool_use, blocks):
-                self._places[str(block.wire["id"])] = following
-        usage = {**self._usage, **(reply.usage or {})}
-        frames = stream(request, reply, blocks, usage)
-        headers = reply.headers or {}
-        if request.stream:
-            is_cut = reply.ending == "cut"
-            return Response(200, [*waits_of(reply), *frames], headers, broken=is_cut)
-        data = whole(request, reply, blocks, usage)
-        sent = data if reply.ending == "complete" else data[: len(data) // 2]
-        length = len(data) if reply.ending == "cut" else len(sent)
-        waits = [*waits_of(reply), *(each for each in frames if not isinstance(each, bytes))]
-        return Response(200, [*waits, sent], headers, length)
+            following = Place(place.rounds, place.index + 1)
+            for block in message.blocks:
+                if block.calls_a_tool:
+                    self._places[str(block.wire["id"])] = following
+            # After an error in a later round, the repeated request gets the next round.
+            if reply.ending != "complete" and place.index + 1 < len(place.rounds):
+                place.index += 1
+        return message
 
     def _find(self, request: Request) -> Place:
         """Where in which script this request stands."""
@@ -350,14 +436,6 @@ class LoopbackModel:
             return going_on
         return Place([default])
 
-    def _repeat(self, request: Request, place: Place, following: Place) -> None:
-        """After an error in a later round, the repeated request gets the next round."""
-        if place.index and following.index < len(place.rounds):
-            with self._changed:
-                for result in request.tool_results:
-                    if self._places.get(result.tool_use_id) is place:
-                        self._places[result.tool_use_id] = following
-
 
 def refused_url() -> str:
     """An address of this machine where nothing listens: connections are refused."""
@@ -372,22 +450,32 @@ def echo(request: Request) -> Content:
 
 
 def after_tools(request: Request) -> str:
-    """What is said when tools have run and no script tells what comes."""
+    """What is said when tools have run and no script says what comes."""
     return "result: " + "\n".join(result.text for result in request.tool_results)
 
 
-def waits_of(answer: Reply | Failure) -> Iterator[Frame]:
-    """What is waited for before anything is sent."""
-    if isinstance(answer, Reply) and answer.delay:
-        yield answer.delay
-    if answer.gate is not None:
-        yield answer.gate
+def check_matcher(matcher: Matcher) -> None:
+    """UsageError unless this can match anything."""
+    if not (isinstance(matcher, (str, re.Pattern)) or callable(matcher)):
+        raise UsageError(
+            "a matcher is a part of the user's text, a compiled regular expression or a function "
+            f"of the request; not {matcher!r}."
+        )
 
 
-def failed(request: Request, failure: Failure) -> Response:
-    """An HTTP error."""
-    headers = dict(failure.headers or {})
-    if failure.retry_after is not None:
-        headers["retry-after"] = f"{failure.retry_after:g}"
-    data = error_body(request, failure)
-    return Response(failure.status, [*waits_of(failure), data], headers, len(data))
+def is_match(matcher: Matcher, request: Request) -> bool:
+    """Whether *request* is what a matcher means."""
+    if isinstance(matcher, str):
+        return matcher in request.text
+    if isinstance(matcher, re.Pattern):
+        return matcher.search(request.text) is not None
+    return bool(matcher(request))
+
+
+def with_settings(content: Script, settings: dict[str, Any]) -> Script:
+    """*content* with the settings of the call; a function's replies get them too."""
+    if not callable(content):
+        return as_reply(content, **settings)
+    as_reply("", **settings)  # a wrong name is an error now
+    function = content
+    return lambda request: as_reply(function(request), **settings)

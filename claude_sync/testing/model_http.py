@@ -3,7 +3,7 @@ The HTTP half of the loopback model: connections, threads, waits.
 
 ::
 
-    [listener] -> [one thread a connection] -> answer(method, path, headers, body) -> Response
+    [listener] -> [one thread a connection] -> answer(method, path, headers, body) -> Message
 
 Decided here and nowhere else:
 
@@ -17,18 +17,17 @@ Decided here and nowhere else:
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import logging
 import select
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from .model_wire import Frame
+from .model_replies import Frame, Message
 
 logger = logging.getLogger("claude_sync")
 
@@ -39,33 +38,12 @@ LISTEN_SLICE = 0.05
 # Only code of the user (a matcher, a reply function) can keep a thread this long.
 JOIN_PATIENCE = 10.0
 
+# What is sent back: a reply to a request for a message, or the JSON of another.
+AnswerFunction = Callable[[str, str, Mapping[str, str], bytes], "Message | bytes"]
+
 
 class HungUp(Exception):
     """The client is gone, or the server closes; the reply has no reader any more."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Response:
-    """
-    What is sent back, when the waits before its first bytes are over.
-
-    Attributes:
-        status: The HTTP status.
-        frames: The body, with waits in it.
-        headers: HTTP headers to add.
-        length: Of the whole body, which is JSON; None: server-sent events.
-        broken: The connection drops after the last frame, before the body's end.
-
-    """
-
-    status: int
-    frames: Iterable[Frame]
-    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    length: int | None = None
-    broken: bool = False
-
-
-AnswerFunction = Callable[[str, str, Mapping[str, str], bytes], Response]
 
 
 class LoopbackServer(ThreadingHTTPServer):
@@ -84,7 +62,6 @@ class LoopbackServer(ThreadingHTTPServer):
     def __init__(self, name: str, answer: AnswerFunction) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.answer = answer
-        self.port = int(self.server_address[1])
         self.stopped = threading.Event()
         self._name = name
         self._lock = threading.Lock()
@@ -133,7 +110,7 @@ class LoopbackServer(ThreadingHTTPServer):
             if thread.is_alive():
                 logger.warning("%s: a matcher or a reply function of yours still runs", self._name)
 
-    def wait(self, connection: socket.socket, frame: Frame) -> None:
+    def wait(self, connection: socket.socket, frame: float | threading.Event) -> None:
         """Wait for seconds or an event; HungUp when the client or the server ends first."""
         event = frame if isinstance(frame, threading.Event) else threading.Event()
         seconds = frame if isinstance(frame, (int, float)) else float("inf")
@@ -156,7 +133,7 @@ def has_hung_up(connection: socket.socket) -> bool:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection: read the request, ask for the response, send it."""
+    """One connection: read the request, ask for the answer, send it."""
 
     protocol_version = "HTTP/1.1"
     server_version = "loopback"
@@ -165,47 +142,58 @@ class Handler(BaseHTTPRequestHandler):
     server: LoopbackServer
 
     def do_POST(self) -> None:
+        """Take the request, say the answer, and close the connection."""
+        self.close_connection = True
         length = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(length)
         if len(body) < length:
             raise HungUp
-        self._answer(body)
+        headers = dict(self.headers.items())
+        answer = self.server.answer(self.command, self.path, headers, body)
+        if isinstance(answer, bytes):
+            self._begin(200, {"Content-Length": len(answer)})
+            self._write(answer)
+            return
+        reply = answer.reply
+        self._say(reply.delay)
+        if reply.gate is not None:
+            self._say(reply.gate)
+        added = reply.headers or {}
+        if answer.request.stream and reply.status == 200:
+            self._begin(200, {"Transfer-Encoding": "chunked", **added}, "text/event-stream")
+            for frame in answer.stream():
+                self._say(frame)
+            if reply.ending != "cut":
+                self._write(b"0\r\n\r\n")
+            return
+        data = answer.whole()
+        is_whole = reply.status != 200 or reply.ending == "complete"
+        sent = data if is_whole else data[: len(data) // 2]
+        # More is promised than comes.
+        promised = len(data) if reply.ending == "cut" else len(sent)
+        self._begin(reply.status, {"Content-Length": promised, **added})
+        self._write(sent)
 
-    def do_GET(self) -> None:
-        self._answer(b"")
+    do_GET = do_HEAD = do_POST  # noqa: N815
 
-    def do_HEAD(self) -> None:
-        self._answer(b"")
-
-    def _answer(self, body: bytes) -> None:
-        self.close_connection = True
-        response = self.server.answer(self.command, self.path, dict(self.headers.items()), body)
-        streamed = response.length is None
-        has_begun = False
-        for frame in (*response.frames, b"") if not streamed else response.frames:
-            if not isinstance(frame, bytes):
-                self.server.wait(self.connection, frame)
-                continue
-            if not has_begun:
-                has_begun = True
-                self._begin(response)
-            if self.command != "HEAD":
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(frame), frame) if streamed else frame)
-        if streamed and not response.broken:
-            self.wfile.write(b"0\r\n\r\n")
-
-    def _begin(self, response: Response) -> None:
-        self.send_response(response.status)
-        if response.length is None:
-            self.send_header("Content-Type", "text/event-stream; charset=utf-8")
-            self.send_header("Transfer-Encoding", "chunked")
-        else:
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(response.length))
-        for name, value in response.headers.items():
-            self.send_header(name, value)
-        self.send_header("Connection", "close")
+    def _begin(
+        self, status: int, headers: Mapping[str, object], kind: str = "application/json"
+    ) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": kind, **headers, "Connection": "close"}.items():
+            self.send_header(name, str(value))
         self.end_headers()
+
+    def _say(self, frame: Frame) -> None:
+        """Send a piece of a stream, or wait."""
+        if isinstance(frame, bytes):
+            self._write(b"%x\r\n%s\r\n" % (len(frame), frame))
+        else:
+            self.server.wait(self.connection, frame)
+
+    def _write(self, data: bytes) -> None:
+        if self.command != "HEAD":
+            self.wfile.write(data)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: requests are kept, not printed."""

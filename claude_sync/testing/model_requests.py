@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 Json = dict[str, Any]
@@ -58,7 +58,6 @@ class ToolResult:
     is_error: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
 class Request:
     """
     One request the model received.
@@ -84,122 +83,71 @@ class Request:
         tool_results: What the tools of the newest message returned.
         images: The sources of the images in the newest message, also those in
             tool results.
+        messages: The conversation so far, as it was sent.
+        stream: Whether the reply is wanted as server-sent events.
+        model: The name of the model that was asked.
+        system: The system prompt, its blocks joined by newlines.
+        tools: The names of the tools the model may use.
 
+    *asked* has the position and the texts of each message that came before. User and
+    assistant alternate in the API, so a question that got no answer (an error, say) is
+    sent again in one message with the next one; it is not new.
     """
 
-    index: int
-    method: str
-    path: str
-    body: Json = dataclasses.field(repr=False)
-    headers: Mapping[str, str] = dataclasses.field(repr=False)
-    kind: str
-    text: str
-    texts: tuple[str, ...] = dataclasses.field(default=(), repr=False)
-    added: str = dataclasses.field(default="", repr=False)
-    is_continuation: bool = False
-    after_interrupt: bool = False
-    tool_results: tuple[ToolResult, ...] = ()
-    images: tuple[Json, ...] = dataclasses.field(default=(), repr=False)
+    def __init__(
+        self,
+        index: int,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Json,
+        asked: Container[tuple[int, tuple[str, ...]]],
+    ) -> None:
+        self.index, self.method, self.path, self.body = index, method, path, body
+        self.headers = {k.lower(): v for k, v in headers.items() if k.lower() not in CREDENTIALS}
+        self.stream = body.get("stream") is True
+        self.model = str(body.get("model", ""))
+        self.system = "\n".join(texts_of(body.get("system")))
+        self.tools = [str(tool.get("name")) for tool in body.get("tools") or ()]
+        messages = body.get("messages")
+        messages = messages if isinstance(messages, list) else []
+        self.messages: list[Json] = [each for each in messages if isinstance(each, dict)]
+        users = [n for n, each in enumerate(self.messages) if each.get("role") == "user"]
+        newest_at = max(users, default=0)
+        content = self.messages[newest_at].get("content") if self.messages else None
+        # New CLIs put what they add into messages of the role "system" after the user's.
+        self.added = added_text(content, self.messages[newest_at + 1 :])
+        self.texts = tuple(typed_texts(content))
+        self.tool_results = tuple(tool_results_of(content))
+        self.images = tuple(images_of(content))
+        self.after_interrupt = any(INTERRUPTED.search(words) for words in texts_of(content))
+        parts = range(len(self.texts) - 1, 0, -1)
+        at = len(self.messages)
+        known = next((n for n in parts if (at, self.texts[:n]) in asked), 0)
+        self.text = "\n".join(self.texts[known:])
+        self.is_continuation = bool(self.tool_results) and not self.text
+        self.kind = kind_of(self, "\n".join(texts_of(content)))
+        if self.kind == "conversation" and not self.text:
+            if self.tool_results:
+                self.text = last_question(self.messages)
+            elif "<task-notification>" in self.added:
+                self.kind, self.text = "notification", self.added
 
-    @property
-    def stream(self) -> bool:
-        """Whether the reply is wanted as server-sent events."""
-        return self.body.get("stream") is True
-
-    @property
-    def model(self) -> str:
-        """The name of the model that was asked."""
-        return str(self.body.get("model", ""))
-
-    @property
-    def system(self) -> str:
-        """The system prompt, its blocks joined by newlines."""
-        return "\n".join(texts_of(self.body.get("system")))
-
-    @property
-    def messages(self) -> list[Json]:
-        """The conversation so far, as it was sent."""
-        return messages_of(self.body)
-
-    @property
-    def tools(self) -> list[str]:
-        """The names of the tools the model may use."""
-        return [str(tool.get("name")) for tool in self.body.get("tools") or ()]
-
-
-def parse_request(
-    index: int,
-    method: str,
-    path: str,
-    headers: Mapping[str, str],
-    body: Json,
-    was_asked: Callable[[int, tuple[str, ...]], bool],
-) -> Request:
-    """
-    Read one HTTP request.
-
-    *was_asked* tells whether a message at this position with exactly these texts came
-    before. User and assistant alternate in the API, so a question that got no answer
-    (an error, say) is sent again in one message with the next one; it is not new.
-    """
-    messages = messages_of(body)
-    newest_at = max((n for n, m in enumerate(messages) if m.get("role") == "user"), default=0)
-    # New CLIs put what they add into messages of the role "system" after the user's.
-    newest, following = messages[newest_at : newest_at + 1], messages[newest_at + 1 :]
-    content = newest[0].get("content") if newest else None
-    results = tool_results_of(content)
-    texts = tuple(typed_texts(content))
-    proper_parts = range(len(texts) - 1, 0, -1)
-    known = next((n for n in proper_parts if was_asked(len(messages), texts[:n])), 0)
-    new_text = "\n".join(texts[known:])
-    added = added_text(content, following)
-    kind = kind_of(method, path, body, content)
-    text = new_text
-    if kind == "conversation" and not new_text:
-        if results:
-            text = last_question(messages)
-        elif "<task-notification>" in added:
-            kind, text = "notification", added
-    return Request(
-        index=index,
-        method=method,
-        path=path,
-        body=body,
-        headers={k.lower(): v for k, v in headers.items() if k.lower() not in CREDENTIALS},
-        kind=kind,
-        text=text,
-        texts=texts,
-        added=added,
-        is_continuation=bool(results) and not new_text,
-        after_interrupt=any(INTERRUPTED.search(words) for words in texts_of(content)),
-        tool_results=results,
-        images=images_of(content),
-    )
+    def __repr__(self) -> str:
+        return f"<Request {self.index}: {self.kind} {self.text[:80]!r}>"
 
 
-def kind_of(method: str, path: str, body: Json, content: Any) -> str:
-    """Which kind of request this is; see :attr:`Request.kind`."""
-    route = path.split("?")[0].rstrip("/")
-    if method != "POST" or route not in ("/v1/messages", "/v1/messages/count_tokens"):
+def kind_of(request: Request, text: str) -> str:
+    """Which kind of request this is; see :attr:`Request.kind`. *text* is that of its message."""
+    route = request.path.split("?")[0].rstrip("/")
+    if request.method != "POST" or route not in ("/v1/messages", "/v1/messages/count_tokens"):
         return "http"
     if route.endswith("/count_tokens"):
         return "count_tokens"
-    if body.get("max_tokens") == 1:
+    if request.body.get("max_tokens") == 1:
         return "quota"
-    words = {
-        "system": "\n".join(texts_of(body.get("system"))),
-        "text": "\n".join(texts_of(content)),
-    }
-    for kind, where, mark in SIDE_CALLS:
-        if mark in words[where]:
-            return kind
-    return "conversation"
-
-
-def messages_of(body: Json) -> list[Json]:
-    """The messages of a request's body."""
-    messages = body.get("messages")
-    return [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
+    words = {"system": request.system, "text": text}
+    return next((kind for kind, where, mark in SIDE_CALLS if mark in words[where]), "conversation")
 
 
 def blocks_of(content: Any) -> list[Json]:
@@ -243,33 +191,23 @@ def added_text(content: Any, following: list[Json]) -> str:
 
 def last_question(messages: list[Json]) -> str:
     """What the user typed last, in whichever message that was."""
-    for message in reversed(messages):
-        if message.get("role") == "user":
-            typed = typed_texts(message.get("content"))
-            if typed:
-                return "\n".join(typed)
-    return ""
+    users = (each for each in reversed(messages) if each.get("role") == "user")
+    typed = (typed_texts(each.get("content")) for each in users)
+    return "\n".join(next(filter(None, typed), []))
 
 
-def tool_results_of(content: Any) -> tuple[ToolResult, ...]:
+def tool_results_of(content: Any) -> Iterator[ToolResult]:
     """The tool results of a user message."""
-    return tuple(
-        ToolResult(
-            str(block.get("tool_use_id", "")),
-            ADDED.sub("", "\n".join(texts_of(block.get("content")))).strip(),
-            block.get("is_error") is True,
-        )
-        for block in blocks_of(content)
-        if block.get("type") == "tool_result"
-    )
+    for block in blocks_of(content):
+        if block.get("type") == "tool_result":
+            said = ADDED.sub("", "\n".join(texts_of(block.get("content")))).strip()
+            yield ToolResult(str(block.get("tool_use_id", "")), said, block.get("is_error") is True)
 
 
-def images_of(content: Any) -> tuple[Json, ...]:
+def images_of(content: Any) -> Iterator[Json]:
     """The sources of the images of a user message, those inside tool results included."""
-    found: list[Json] = []
     for block in blocks_of(content):
         if block.get("type") == "image":
-            found.append(block.get("source") or {})
+            yield block.get("source") or {}
         elif block.get("type") == "tool_result":
-            found.extend(images_of(block.get("content")))
-    return tuple(found)
+            yield from images_of(block.get("content"))

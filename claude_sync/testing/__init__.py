@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import builders
-    from .differences import ReplayDifference
     from .fixtures import Tape
     from .model import LoopbackModel
-    from .recording import Recording
+    from .recording import Recording, ReplayDifference
     from .scripted import ScriptedCli
     from .stand_in import StandIn
 
@@ -41,7 +40,7 @@ __all__ = [
 HOMES = {
     "LoopbackModel": ".model",
     "Recording": ".recording",
-    "ReplayDifference": ".differences",
+    "ReplayDifference": ".recording",
     "ScriptedCli": ".scripted",
     "StandIn": ".stand_in",
     "Tape": ".fixtures",

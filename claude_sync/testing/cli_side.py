@@ -289,9 +289,8 @@ class CliSide:
         self.print_raw(encoded(messages))
 
     def flood_error(self, lines: int, text: str = "something happened, again") -> None:
-        """Print many lines on stderr."""
-        for number in range(lines):
-            self.print_error(f"{number}: {text}")
+        """Print many lines on stderr, in one go."""
+        self.print_error("\n".join([f"{number}: {text}" for number in range(lines)]))
 
     # Hearing.
 

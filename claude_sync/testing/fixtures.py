@@ -12,8 +12,8 @@ which echoes.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..support.conceal import Concealer
-from .folders import Folders
 from .offline import echo
 from .recording import Recording
+from .replay import hidden_folders
 from .scripted import ScriptedCli
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ class Tape:
         self._fresh = path.with_name(path.name + ".new")
         if is_recording:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):
-                self._fresh.unlink()
+            self._fresh.unlink(missing_ok=True)
         elif path.exists():
             self._recording = Recording(path, folders=self._folders, **settings)
         else:
@@ -97,18 +96,21 @@ class Tape:
         if self._recording is not None:
             if passed:
                 self._recording.assert_done()
-        elif passed and self._fresh.exists():
+            return
+        if passed and self._fresh.exists():
             self._hide_folder()
             os.replace(self._fresh, self.path)
-        else:
-            with contextlib.suppress(FileNotFoundError):
-                self._fresh.unlink()
+        self._fresh.unlink(missing_ok=True)
 
     def _hide_folder(self) -> None:
         # Inside somebody's home it is recorded without that.
         conceal = Concealer(os.environ).text
-        recorded = [(name, conceal(folder)) for name, folder in self._folders.items()]
-        Folders(self._folders, recorded).hide_in(str(self._fresh))
+        lines = self._fresh.read_text("utf-8", "surrogateescape").splitlines()
+        for folder in self._folders.values():
+            for form in (folder, conceal(folder)):
+                hidden = [hidden_folders(json.loads(line), {FOLDER_NAME: form}) for line in lines]
+                lines = [json.dumps(record, separators=(",", ":")) for record in hidden]
+        self._fresh.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
 def path_of_recording(file: Path, name: str) -> Path:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import collections
 import json
 import os
+import select
 import sys
 import time
 from types import ModuleType
@@ -23,6 +24,7 @@ from .cli_side import CliSide, EndOfInput
 # Known to type checkers; importing typing would take longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import queue
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
 
@@ -56,7 +58,7 @@ class ProgramCli(CliSide):
         self.session_id = random_uuid()
         self.cwd = os.getcwd()
         self.read_command_line(argv, environ)
-        self._lines = LineReader(0)
+        self._lines = Input()
         self._ignores_end = False
 
     # What a carrier provides.
@@ -86,11 +88,6 @@ class ProgramCli(CliSide):
     def print_error(self, line: str) -> None:
         """See :meth:`CliSide.print_error`."""
         write_all(2, line.encode("utf-8", "surrogateescape") + b"\n")
-
-    def flood_error(self, lines: int, text: str = "something happened, again") -> None:
-        """See :meth:`CliSide.flood_error`; in one go."""
-        printed = "".join([f"{number}: {text}\n" for number in range(lines)])
-        write_all(2, printed.encode("utf-8", "surrogateescape"))
 
     def exit(self, code: int = 0) -> NoReturn:
         """End here, with this exit code."""
@@ -178,30 +175,21 @@ def script_of(settings: Mapping[str, Any]) -> Script:
         from .offline import echo
 
         return echo
-    set_alarm(int(settings.get("lifetime", LIFETIME)))
-    sys.path[:] = [*sys.path, *(each for each in settings["path"] if each not in sys.path)]
-    return load_function(settings["file"], settings["script"])
-
-
-def set_alarm(seconds: int) -> None:
-    """End this process in *seconds*, whatever it ignores; where the system can."""
     import signal
 
-    if hasattr(signal, "alarm"):
-        signal.alarm(seconds)
-
-
-def load_function(file: str, name: str) -> Script:
-    """The function *name* of a Python file, which is run under a name of its own."""
+    if hasattr(signal, "alarm"):  # the end of this process, whatever it ignores
+        signal.alarm(int(settings.get("lifetime", LIFETIME)))
+    sys.path[:] = [*sys.path, *(each for each in settings["path"] if each not in sys.path)]
+    # The file is run under a name that is not its own.
     module = ModuleType("stand_in_script")
-    module.__file__ = file
+    module.__file__ = settings["file"]
     sys.modules[module.__name__] = module
-    os.environ[LOADING] = file
-    with open(file, "rb") as source:
-        exec(compile(source.read(), file, "exec"), module.__dict__)
+    os.environ[LOADING] = settings["file"]
+    with open(settings["file"], "rb") as source:
+        exec(compile(source.read(), settings["file"], "exec"), module.__dict__)
     del os.environ[LOADING]
     found: Any = module
-    for part in name.split("."):
+    for part in settings["script"].split("."):
         found = getattr(found, part)
     script: Script = found
     return script
@@ -220,25 +208,28 @@ def write_all(descriptor: int, data: bytes) -> None:
         written += os.write(descriptor, memoryview(data)[written:])
 
 
-# Lines from stdin, with a limit on how long to wait. On POSIX the one thread of the program waits
-# for the pipe itself: a second thread inside read() would keep the pipe open after close(). Windows
-# cannot wait for a pipe, so there a thread reads it.
-
-
-class LineReader:
+class Input:
     """
-    Whole lines from a descriptor.
+    Lines from stdin, with a limit on how long to wait.
 
     Each byte is looked at once, however the input is cut: an attachment is one line
-    of many megabytes.
+    of many megabytes. On POSIX the one thread of the program waits for the pipe itself:
+    a second thread inside read() would keep the pipe open after close(). Windows cannot
+    wait for a pipe, so there a thread reads it.
     """
 
-    def __init__(self, descriptor: int) -> None:
-        self._source: PipeSource | ThreadedSource
-        self._source = ThreadedSource(descriptor) if os.name == "nt" else PipeSource(descriptor)
+    def __init__(self) -> None:
         self._lines: collections.deque[bytes] = collections.deque()
         self._begun: list[bytes] = []
         self._ended = False
+        self._portions: queue.Queue[bytes] | None = None
+        if os.name == "nt":
+            import queue
+            import threading
+
+            self._portions = queue.Queue()
+            # A daemon: nothing else could end it, for it waits for the client.
+            threading.Thread(target=self._carry, name="stand-in-input", daemon=True).start()
 
     def next(self, patience: float | None) -> bytes | None:
         """The next line that is not blank; b"" at the end; None if *patience* ran out."""
@@ -251,79 +242,39 @@ class LineReader:
             if self._ended:
                 return b""
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            data = self._source.read(left)
+            data = self._portion(left)
             if data is None:
                 return None
-            self._feed(data)
+            first, *others = data.split(b"\n") if data else (b"", b"")
+            self._ended = not data
+            self._begun.append(first)
+            if others:
+                self._lines.append(b"".join(self._begun))
+                self._lines.extend(others[:-1])
+                self._begun = others[-1:]
 
     def close(self) -> None:
-        """Read no more; the writer's next write breaks."""
+        """Read no more; the writer's next write breaks, as far as a thread allows."""
         self._ended = True
-        self._source.close()
+        os.close(0)
 
-    def _feed(self, data: bytes) -> None:
-        if not data:
-            self._ended = True
-            self._lines.append(b"".join(self._begun))
-            return
-        first, *others = data.split(b"\n")
-        self._begun.append(first)
-        if others:
-            self._lines.append(b"".join(self._begun))
-            self._lines.extend(others[:-1])
-            self._begun = others[-1:]
-
-
-class PipeSource:
-    """Portions of a pipe that the system can wait for."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def read(self, patience: float | None) -> bytes | None:
+    def _portion(self, patience: float | None) -> bytes | None:
         """What has arrived; b"" at the end; None if *patience* seconds brought nothing."""
-        if patience is not None:
-            import select
-
-            if not select.select([self._descriptor], [], [], patience)[0]:
+        if self._portions is None:
+            if patience is not None and not select.select([0], [], [], patience)[0]:
                 return None
-        return os.read(self._descriptor, PORTION)
-
-    def close(self) -> None:
-        """Close the pipe."""
-        os.close(self._descriptor)
-
-
-class ThreadedSource:
-    """The same where the system cannot wait for a pipe."""
-
-    def __init__(self, descriptor: int) -> None:
-        import queue
-        import threading
-
-        self._descriptor = descriptor
-        self._portions: queue.Queue[bytes] = queue.Queue()
-        # A daemon: nothing else could end it, for it waits for the client.
-        threading.Thread(target=self._carry, name="stand-in-input", daemon=True).start()
-
-    def read(self, patience: float | None) -> bytes | None:
-        """As :meth:`PipeSource.read`."""
-        import queue
-
+            return os.read(0, PORTION)
         try:
             return self._portions.get(patience is None or patience > 0, patience)
-        except queue.Empty:
+        except Exception:  # queue.Empty, of a module that is not loaded elsewhere
             return None
 
-    def close(self) -> None:
-        """Close the pipe, as far as the thread that reads it allows."""
-        os.close(self._descriptor)
-
     def _carry(self) -> None:
+        """Thread: carries stdin, on Windows."""
         data = b"..."
-        while data:
+        while data and self._portions is not None:
             try:
-                data = os.read(self._descriptor, PORTION)
+                data = os.read(0, PORTION)
             except OSError:
                 data = b""
             self._portions.put(data)

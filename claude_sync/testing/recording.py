@@ -25,12 +25,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from ..engine.recording.recordings import Life, lives_of
 from ..errors import UsageError
-from .differences import Difference, ReplayDifference
-from .folders import Folders
 
 if TYPE_CHECKING:
     from .replay import Replay
@@ -38,9 +36,10 @@ if TYPE_CHECKING:
 __all__ = ["Recording", "ReplayDifference"]
 
 Wire = dict[str, Any]
-Same = Callable[[Wire, Wire], object]
 
-KILLED = -9
+
+class ReplayDifference(AssertionError):
+    """The program does something else than when the session was recorded."""
 
 
 class Recording(os.PathLike):  # type: ignore[type-arg]
@@ -66,7 +65,7 @@ class Recording(os.PathLike):  # type: ignore[type-arg]
         path: str | os.PathLike[str],
         *,
         client: str | None = None,
-        same: Same | None = None,
+        same: Callable[[Wire, Wire], object] | None = None,
         speed: float | None = None,
         patience: float = 30.0,
         folders: Mapping[str, str] | None = None,
@@ -77,17 +76,15 @@ class Recording(os.PathLike):  # type: ignore[type-arg]
             raise UsageError(f"patience is a number of seconds above 0, not {patience!r}.")
         self.path = os.fspath(path)
         self.lives = lives_of(self.path, client)
-        self.same = same
-        self.speed = speed
-        self.patience = patience
-        self.folders = Folders(folders)
+        self.same, self.speed, self.patience = same, speed, patience
+        self.folders = dict(folders or {})
+        # The ids of this program's messages, by those of the recorded one.
+        self.ids: dict[str, str] = {}
         self._lock = threading.Lock()  # guards all below
         self._replays: list[Replay] = []
         # Those that nobody plays yet.
         self._free = list(self.lives)
-        self._difference: Difference | None = None
-        # The ids of this program's messages, by those of the recorded one.
-        self.ids: dict[str, str] = {}
+        self._difference: str | None = None
 
     def __repr__(self) -> str:
         return f"Recording({self.path!r})"
@@ -101,12 +98,11 @@ class Recording(os.PathLike):  # type: ignore[type-arg]
 
         with self._lock:
             if self._difference is not None:
-                raise ReplayDifference(str(self._difference))
+                raise ReplayDifference(self._difference)
             if len(self._replays) >= len(self.lives):
-                self._fail("starts the CLI more often than", "")
-            replay = Replay(self)
-            self._replays.append(replay)
-        return replay
+                raise self._other_count("more often than", "")
+            self._replays.append(Replay(self))
+            return self._replays[-1]
 
     def life_for(self, client: str | None) -> Life:
         """What a process that is started now plays, for a client of this name."""
@@ -116,15 +112,7 @@ class Recording(os.PathLike):  # type: ignore[type-arg]
             self._free.remove(life)
             return life
 
-    def hang_up(self, exit_code: int = KILLED) -> None:
-        """End the process that plays now, when it has said what it can: as a crash does."""
-        with self._lock:
-            replay = self._replays[-1] if self._replays else None
-        if replay is None:
-            raise UsageError("nothing plays: call hang_up() while a client is open.")
-        replay.end_when_quiet(exit_code)
-
-    def differs(self, difference: Difference) -> None:
+    def differs(self, difference: str) -> None:
         """A replay has found a difference; the first one counts."""
         with self._lock:
             self._difference = self._difference or difference
@@ -135,16 +123,14 @@ class Recording(os.PathLike):  # type: ignore[type-arg]
             difference = self._difference
             replays = [replay for replay in self._replays if replay.launch is not None]
         for replay in replays:
-            replay.assert_played()
-        for replay in replays:
             difference = difference or replay.missing()
         if difference is not None:
-            raise ReplayDifference(str(difference))
+            raise ReplayDifference(difference)
         if len(replays) < len(self.lives):
-            self._fail("starts the CLI less often than", f", {len(replays)} times now")
+            raise self._other_count("less often than", f", {len(replays)} times now")
 
-    def _fail(self, what: str, now: str) -> NoReturn:
-        raise ReplayDifference(
-            f"{self.path}: the program {what} when this was recorded "
+    def _other_count(self, what: str, now: str) -> ReplayDifference:
+        return ReplayDifference(
+            f"{self.path}: the program starts the CLI {what} when this was recorded "
             f"({len(self.lives)} times then{now}). Record it again if that is meant."
         )

@@ -1,10 +1,8 @@
 """A recording is read as the recorder writes it, life by life."""
 
-import threading
-
 import pytest
-from patience import PATIENCE, wait_until
-from recorded_sessions import answer, greeted, line, one_answer, question, record_echo, write
+from patience import PATIENCE
+from recorded_sessions import greeted, line, one_answer, record_echo, write
 
 from claude_sync import Client, UsageError
 from claude_sync.testing import Recording, ReplayDifference
@@ -166,28 +164,3 @@ def test_a_question_that_is_not_asked_any_more(tmp_path):
         client.start(PATIENCE)
     with pytest.raises(ReplayDifference, match=r"(?s)line 4.*ended before that.*-.*hi"):
         recording.assert_done()
-
-
-def test_hanging_up(tmp_path):
-    """A test can end the CLI where it was killed then; with nothing playing it cannot."""
-    path = write(
-        tmp_path / "x.jsonl",
-        *greeted("abc-1"),
-        question("one", "then-1", "abc-1"),
-        *answer("first", "then-1", "abc-1"),
-        *greeted("abc-2"),
-        question("two", "then-2", "abc-2"),
-        *answer("second", "then-2", "abc-2"),
-    )
-    recording = Recording(path)
-    with pytest.raises(UsageError, match="nothing plays"):
-        recording.hang_up()
-    closed = threading.Event()
-    with Client(transport=recording.replay) as client:
-        assert client.ask("one", timeout=PATIENCE) == "first"
-        client.on_close(lambda event: closed.set())
-        recording.hang_up()
-        wait_until(lambda: client.state == "crashed")
-        assert client.ask("two", timeout=PATIENCE) == "second"
-    assert closed.is_set()
-    recording.assert_done()

@@ -15,11 +15,10 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from ...engine.launch.discovery import find_cli
-from ...errors import ClaudeError
-from . import Difference, Shapes, choose, compare, load, merge, shape_of, store
-from .scenes import SCENES, play, version_of
+from . import Difference, choose, compare, facts_of, load, merge, store
+from .scenes import SCENES, play
 
 __all__ = ["main"]
 
@@ -40,10 +39,10 @@ exit codes:
   2  it could not run
 """
 NO_DRIFT, DRIFT, CANNOT_RUN = 0, 1, 2
+Messages = list[tuple[str, dict[str, Any]]]
 BASELINE = Path(__file__).with_name("baseline.json")
 # With one run, everything that comes and goes would be expected.
 RUNS_TO_UPDATE = 3
-Found = list[tuple[str, Difference]]
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -53,20 +52,50 @@ def main(words: Sequence[str] | None = None) -> int:
     unknown = [name for name in names if name not in SCENES]
     if unknown:
         return cannot_run(f"there is no scene {unknown[0]!r}. There are: {', '.join(SCENES)}.")
+    runs = RUNS_TO_UPDATE if arguments.update else 1
+    played = [(name, played_once(name, arguments.cli)) for name in names * runs]
+    failed = [(name, each) for name, each in played if isinstance(each, Exception)]
+    runs_done = [(name, each) for name, each in played if not isinstance(each, Exception)]
+    version = next((version_of(messages) for _, messages in runs_done), "")
     try:
         baseline = load(BASELINE)
-        command = find_cli(arguments.cli, os.environ)
-        version = version_of(command)
         known = version if arguments.update else choose(baseline, version)
-        if known is None or not version:
-            return cannot_run(f"there is no baseline for the version {version!r} of the CLI.")
-        found = played(baseline.setdefault(known, {}), names, command, arguments.update)
-        if arguments.update and not found:  # every scene was played to its end
+        if not version or known is None:
+            reason = failed[0][1] if failed else f"there is no baseline for {version!r}"
+            return cannot_run(" ".join(str(reason).split()))
+        found = [(name, failure_of(error)) for name, error in failed]
+        facts = baseline.setdefault(known, {})
+        for name, messages in runs_done:
+            seen = facts_of(messages)
+            if arguments.update:
+                facts[name] = merge(facts.get(name), seen)
+            else:
+                found += [(name, each) for each in compare(facts.get(name, {}), seen)]
+        if arguments.update and not failed:
             store(BASELINE, baseline)
-    except (ClaudeError, OSError, ValueError) as error:
+    except (OSError, ValueError) as error:
         return cannot_run(str(error))
     print(f"claude {version} {'is added to' if arguments.update else 'against'} {known}")
     return report(names, found)
+
+
+def played_once(name: str, cli: str | None) -> Messages | Exception:
+    """What was said in a scene, or why it failed."""
+    try:
+        return play(SCENES[name], cli or os.environ.get("CLAUDE_CODE_PATH"))
+    except Exception as error:
+        return error
+
+
+def failure_of(error: Exception) -> Difference:
+    """A scene that failed, as a line of the report."""
+    return Difference(type(error).__name__, "failed", " ".join(str(error).split()))
+
+
+def version_of(messages: Messages) -> str:
+    """What the CLI calls itself when it begins a turn."""
+    told = (message.get("claude_code_version") for _, message in messages)
+    return next((version for version in told if isinstance(version, str)), "")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -85,34 +114,16 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def played(shapes: Shapes, names: Sequence[str], command: Sequence[str], adds: bool) -> Found:
-    """Play the scenes; add what is seen to what is known, or find how it differs."""
-    found: Found = []
-    for name in [*names] * (RUNS_TO_UPDATE if adds else 1):
-        try:
-            seen = shape_of(play(SCENES[name], command))
-        except Exception as error:
-            reason = " ".join(str(error).split())
-            found.append((name, Difference(type(error).__name__, "failed", reason)))
-            continue
-        if adds:
-            shapes[name] = merge(shapes.get(name), seen)
-        else:
-            found += [(name, each) for each in compare(shapes.get(name, {}), seen)]
-    return found
-
-
-def report(names: Sequence[str], found: Found) -> int:
-    """Print what was found, scene by scene, and count it; the exit code."""
+def report(names: Sequence[str], found: Sequence[tuple[str, Difference]]) -> int:
+    """Print what was found, each difference with its first scene, and count it; the exit code."""
     scenes: dict[Difference, list[str]] = {}
     for name, each in dict.fromkeys(found):
         scenes.setdefault(each, []).append(name)
-    rows = [(named[0], each.kind, each.what) for each, named in scenes.items()]
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    for row, (each, named) in zip(rows, scenes.items()):
-        columns = [f"{word:<{width}}" for word, width in zip(row, widths)]
+    for each, named in scenes.items():
         also = f"  (and in {len(named) - 1} more)" if named[1:] else ""
-        print("  ".join([*columns, each.where + also]).rstrip())
+        print(
+            "  ".join([f"{named[0]:<12}", f"{each.kind:<40}", f"{each.what:<6}", each.where]) + also
+        )
     counts = sorted(Counter(each.what for each in scenes).items())
     told = ", ".join(f"{count} {what}" for what, count in counts)
     print(f"{len(names)} scene{'s' if names[1:] else ''}: {told or 'no drift'}")

@@ -24,17 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from ...client import Client
-from ...engine.handlers import TOOL_PREFIX
 from ...errors import ControlError, UnsupportedByCli
 from ...permissions import policies
 from ..model import LoopbackModel, failure, text, thinking, tool_use
 
-__all__ = ["SCENES", "Stage", "play", "version_of"]
+__all__ = ["SCENES", "Stage", "play"]
 
-# A scene takes a second or two. The rest is for machines that are busy.
-SCENE_TIMEOUT = 90.0
-# Of whatever a scene waits for. Longer: when the time is over, the clients are closed.
-PATIENCE = SCENE_TIMEOUT + 30
+# Of whatever a scene waits for. A scene takes a second or two; the rest is for busy machines.
+PATIENCE = 90.0
 
 
 class Stage:
@@ -42,34 +39,30 @@ class Stage:
     Where one scene is played: a model, and clients of the CLI that write one recording.
 
     Args:
-        command: The words that start the CLI.
+        cli: The CLI; None for the one that a client finds.
         folder: An empty folder.
         model: What the CLI talks to.
 
     Attributes:
         work: The folder in which the CLI works.
-        is_late: Whether the time of the scene is over.
 
     """
 
-    def __init__(self, command: Sequence[str], folder: Path, model: LoopbackModel) -> None:
-        self._command = list(command)
+    def __init__(self, cli: str | Sequence[str] | None, folder: Path, model: LoopbackModel) -> None:
+        self._cli = cli
         self.model = model
         self.home, self.work = folder / "home", folder / "work"
         self.home.mkdir()
         self.work.mkdir()
         self._recording = folder / "recording.jsonl"
-        self.is_late = False
         self._clients: list[Client] = []
 
     def client(self, **options: Any) -> Client:
         """A client of the CLI, which knows nothing of the caller's Claude."""
-        if self.is_late:
-            raise TimeoutError
         foreign = [name for name in os.environ if name.upper().startswith(("CLAUDE", "ANTHROPIC"))]
         own = {**self.model.environment(self.home, retries=1), "TMPDIR": str(self.home)}
         client = Client(
-            cli=self._command,
+            cli=self._cli,
             cwd=self.work,
             env={**dict.fromkeys(foreign), **own},
             record=self._recording,
@@ -97,14 +90,9 @@ class Stage:
         begun.wait(PATIENCE)
         return turn, gate
 
-    def give_up(self) -> None:
-        """The time is over: whoever waits for a client waits no more."""
-        self.is_late = True
-        self.close()
-
     def close(self) -> None:
         """Close every client."""
-        for client in list(self._clients):
+        for client in self._clients:
             client.close()
 
     def messages(self) -> list[tuple[str, dict[str, Any]]]:
@@ -145,7 +133,11 @@ QUESTIONS: Mapping[str, tuple[Any, ...]] = {
     "allowed": ({"on_permission": lambda _: True}, BASH, "done"),
     "denied": ({"on_permission": lambda _: False}, WRITE, "a pity"),
     "hooks": ({**YES, "hooks": {each: lambda _: None for each in HOOKS}}, BASH, READ, "done"),
-    "own_tool": ({**YES, "tools": [double]}, tool_use(f"{TOOL_PREFIX}double", {"number": 3}), "6"),
+    "own_tool": (
+        {**YES, "tools": [double]},
+        tool_use("mcp__claude_sync__double", {"number": 3}),
+        "6",
+    ),
     "question": (
         {"on_question": lambda questions: questions.answer({"Colour": "Red"})},
         *(tool_use("AskUserQuestion", {"questions": [COLOUR]}), "red it is"),
@@ -167,11 +159,18 @@ def ask_once(stage: Stage, options: Mapping[str, Any], replies: Sequence[Any]) -
 # The others.
 
 
-def answer(stage: Stage) -> None:
-    """A greeting, and two answers in pieces."""
+def ask_all(stage: Stage, prompts: Sequence[str]) -> None:
+    """Several questions, one after the other."""
     client = stage.client()
-    stage.ask(client, "hello")
-    stage.ask(client, "hello again")
+    for prompt in prompts:
+        stage.ask(client, prompt)
+
+
+PROMPTS = {
+    "answer": ("hello", "hello again"),
+    "compact": ("hello", "/compact", "after it"),
+    "clear": ("hello", "/clear", "after it"),
+}
 
 
 def interrupt(stage: Stage) -> None:
@@ -223,21 +222,6 @@ def background(stage: Stage) -> None:
     for task in tasks[:1]:
         attempt(client.stop_task, task.task_id)
     stage.ask(client, "after it")
-
-
-def compact(stage: Stage) -> None:
-    """A conversation that becomes a summary, and goes on."""
-    client = stage.client()
-    stage.ask(client, "hello")
-    client.compact(timeout=PATIENCE)
-    stage.ask(client, "after it")
-
-
-def clear(stage: Stage) -> None:
-    """A conversation that begins anew."""
-    client = stage.client()
-    for prompt in ("hello", "/clear", "after it"):
-        stage.ask(client, prompt)
 
 
 def resume(stage: Stage) -> None:
@@ -300,8 +284,9 @@ CONTROLS: tuple[tuple[Any, ...], ...] = (
 )
 
 Scene = Callable[[Stage], None]
-LONGER = (answer, interrupt, steer, agent, background, compact, clear, resume, files, controls)
+LONGER = (interrupt, steer, agent, background, resume, files, controls)
 SCENES: dict[str, Scene] = {
+    **{name: functools.partial(ask_all, prompts=prompts) for name, prompts in PROMPTS.items()},
     **{scene.__name__: scene for scene in LONGER},
     **{
         name: functools.partial(ask_once, options=options, replies=replies)
@@ -310,34 +295,15 @@ SCENES: dict[str, Scene] = {
 }
 
 
-def play(scene: Scene, command: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
+def play(scene: Scene, cli: str | Sequence[str] | None) -> list[tuple[str, dict[str, Any]]]:
     """Play a scene; what was said: see :meth:`Stage.messages`."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        with LoopbackModel() as model:
-            stage = Stage(command, Path(folder), model)
-            watch = threading.Timer(SCENE_TIMEOUT, stage.give_up)
-            watch.start()
-            try:
-                scene(stage)
-            except Exception:
-                if stage.is_late:
-                    raise TimeoutError(f"it took longer than {SCENE_TIMEOUT:g} s") from None
-                raise
-            finally:
-                watch.cancel()
-                watch.join()
-                stage.close()
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        LoopbackModel() as model,
+    ):
+        stage = Stage(cli, Path(folder), model)
+        try:
+            scene(stage)
+        finally:
+            stage.close()
         return stage.messages()
-
-
-def version_of(command: Sequence[str]) -> str:
-    """Start the CLI, ask something, and return the version that it tells; "" if it does not."""
-    told: list[str] = []
-
-    def look(stage: Stage) -> None:
-        client = stage.client()
-        stage.ask(client, "hello")
-        told.append(client.info.cli_version or "")
-
-    play(look, command)
-    return told[0]

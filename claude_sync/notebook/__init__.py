@@ -23,6 +23,11 @@ permission with buttons when no cell waits::
     client = claude_sync.Client(on_permission=buttons, on_question=buttons)
     show(client.submit("Tidy up this folder."))
 
+:class:`Chat` is a whole chat with a field to type into, for people::
+
+    chat = notebook.Chat(model="sonnet")
+    chat
+
 Nothing that Claude or a tool says runs: all of it is escaped. Without a notebook
 everything is plain text.
 """
@@ -33,6 +38,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from ..errors import UsageError
 from .buttons import buttons, waiting
+from .chat import Chat
 from .showing import show
 
 if TYPE_CHECKING:
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
     from .magics import Magics
 
 __all__ = [
+    "Chat",
     "buttons",
     "configure",
     "load_ipython_extension",

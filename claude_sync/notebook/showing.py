@@ -13,7 +13,7 @@ from typing import Any
 
 from ..engine.turn import Turn
 from ..errors import UsageError
-from .boards import board_of, open_board
+from .buttons import board_of
 from .rendering import Shown
 from .views import REFRESH, View, current_shell, is_kernel, view_for
 from .watching import watch
@@ -47,7 +47,7 @@ def show(turn: Any) -> None:
         watch(turn, view)
         return
     Follower(turn, view).start()
-    open_board(turn._session, shell)
+    board.open(shell)
 
 
 class Follower:

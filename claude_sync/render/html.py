@@ -153,7 +153,7 @@ def tool_html(step: Step, maths: bool, folder: str, most: int) -> str:
         inside.append(f'<div class="label">{words}</div><pre>{text}</pre>')
     inside += map(picture_html, step.pictures)
     # A change to a file is what people look for, and pictures are there to be seen.
-    shown = " open" if step.diff or step.pictures else ""
+    shown = " open" if (step.diff and step.decision != "asked") or step.pictures else ""
     return (
         f'<details{shown}><summary><span class="{mark}">{sign}</span> '
         f"<b>{escape(name)}</b>{told}{asked}</summary>"

@@ -28,7 +28,7 @@ from typing import Any
 
 from ..log import logger
 
-__all__ = ["code_pieces", "escape", "markdown_to_html", "markdown_tokens", "safe_link"]
+__all__ = ["code_html", "code_pieces", "escape", "markdown_to_html", "markdown_tokens", "safe_link"]
 
 # What is longer is shown as text, each for itself: the whole, a paragraph, a block of code.
 LONGEST = 500_000
@@ -340,19 +340,19 @@ def write_text(tokens: Sequence[Any], place: int, _: Any, env: Any) -> str:
 
 def write_code(tokens: Sequence[Any], place: int, *_: Any) -> str:
     """A block of code, with its language as the class that highlighters look for."""
-    token = tokens[place]
-    found = LANGUAGE.match(token.info.strip())
+    return f"{code_html(tokens[place].content, tokens[place].info)}\n"
+
+
+def code_html(code: str, language: str = "") -> str:
+    """A block of code, coloured as far as its language is known."""
+    found = LANGUAGE.match(language.strip())
     name = found.group() if found else ""
     attribute = f' class="language-{escape(name)}"' if name else ""
-    return f"<pre><code{attribute}>{coloured(token.content, name)}</code></pre>\n"
-
-
-def coloured(code: str, language: str) -> str:
-    """The HTML of a code, coloured as far as its language is known."""
-    return "".join(
+    coloured = "".join(
         f'<span class="{kind}">{escape(text)}</span>' if kind else escape(text)
-        for kind, text in code_pieces(code, language)
+        for kind, text in code_pieces(code, name)
     )
+    return f"<pre><code{attribute}>{coloured}</code></pre>"
 
 
 def code_pieces(code: str, language: str) -> Iterator[tuple[str, str]]:

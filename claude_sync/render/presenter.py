@@ -323,12 +323,15 @@ class Presenter:
 
     def _done(self, turn: Any) -> None:
         with self.lock:
-            self._finish(turn)
+            answer = self._finish(turn)
+        for function in self._listeners if answer is not None else ():
+            function(answer)
 
-    def _finish(self, turn: Any) -> None:
-        """An answer is complete, or something went wrong."""
+    def _finish(self, turn: Any) -> Any:
+        """An answer is complete, or something went wrong; the answer."""
+        answer = None
         if turn not in self._turns:
-            return  # of a conversation that was left
+            return None  # of a conversation that was left
         self._turns.remove(turn)
         self._echoes.clear()
         self._retry = None
@@ -343,8 +346,6 @@ class Presenter:
                 if step.kind == "end":
                     step.cost_usd = answer.cost_usd
                     break
-            for function in self._listeners:
-                function(answer)
         self.chat.cost_usd, self.chat.usage = self.client.cost_usd, self.client.usage
         for step in self.chat.steps if error is not None else ():
             if step.state == "unfinished":
@@ -353,6 +354,7 @@ class Presenter:
             self._send(self._waiting.pop(0))
         self._trim()
         self._changed()
+        return answer
 
     def _trim(self) -> None:
         """Keep no more than a window can use."""
@@ -403,16 +405,17 @@ class Presenter:
             self._replace(chat)
 
     def attach(self, sources: Sequence[Any]) -> None:
-        """Take files, by their paths, or images along with the next prompt."""
+        """Take files, by their paths, images, or what has a name, along with the next prompt."""
         for source in sources:
+            is_path = isinstance(source, (str, os.PathLike))
+            name = os.path.basename(os.fspath(source)) if is_path else "image"
+            taken = source if isinstance(source, Attached) else Attached(str(name), source)
             try:
-                attached_blocks([source])
+                attached_blocks([taken.source])
             except (ClaudeError, OSError) as error:
                 self._tell(error)
             else:
-                is_path = isinstance(source, (str, os.PathLike))
-                name = os.path.basename(os.fspath(source)) if is_path else "image"
-                self.attached.append(Attached(str(name), source))
+                self.attached.append(taken)
         self._changed()
 
     def remove_attached(self, number: int) -> None:

@@ -1,13 +1,16 @@
 """A click answers, when no cell waits; without widgets a line of code does."""
 
 import sys
-import threading
+import types
 
 import pytest
 from notebook_shells import PATIENCE, Shell
+from notebook_widgets import buttons_of, click, displayed, every, of_kind, shown, until_shown
+from patience import wait_until
+from stand_in_requests import StandInRequest
 
 from claude_sync import Client
-from claude_sync.notebook import boards, buttons, show, waiting
+from claude_sync.notebook import buttons, forms, show, waiting
 from claude_sync.testing import ScriptedCli
 
 RULE = {
@@ -16,101 +19,35 @@ RULE = {
     "behavior": "allow",
     "destination": "localSettings",
 }
-MODE = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+QUESTIONS = {
+    "questions": [
+        {"question": "Which?", "options": [{"label": "A", "description": "the <b>"}]},
+        {"question": "All?", "multiSelect": True, "options": [{"label": "C"}, {"label": "D"}]},
+        {"question": "Why?", "options": []},
+    ]
+}
 
 
-class Widget:
-    """As much of a widget as buttons need."""
+class Board:
+    """A turn in which something is asked for, and where its buttons are."""
 
-    def __init__(self, children=(), **traits):
-        self.children = children
-        self.value = ""
-        for name, value in traits.items():
-            setattr(self, name, value)
+    def __init__(self, shell, cli, turn):
+        self.shell, self.cli, self.turn = shell, cli, turn
 
-    def on_click(self, function):
-        self.click = lambda: function(self)
+    @property
+    def boxes(self):
+        """The boxes of buttons that were displayed, in order."""
+        calls = list(self.shell.display_pub.calls)
+        return [displayed(data) for _, data in calls if "text/html" not in data]
 
-    def _repr_mimebundle_(self, **_wishes):
-        return {"application/vnd.jupyter.widget-view+json": {}}
+    @property
+    def box(self):
+        """The last of them, once it is there."""
+        return wait_until(lambda: self.boxes)[-1]
 
-    def all(self):
-        """This one and all inside it."""
-        yield self
-        for child in self.children if isinstance(self.children, (list, tuple)) else ():
-            yield from child.all()
-
-
-class Radio(Widget):
-    """One of several."""
-
-    def __init__(self, options, value="the first"):
-        super().__init__(options=options)
-        self.value = options[0] if value == "the first" else value
-
-
-class Multiple(Radio):
-    """Several of several."""
-
-    def __init__(self, options):
-        super().__init__(options)
-        self.value = ()
-
-
-class Widgets:
-    """As much of ipywidgets as buttons need; keeps the outermost boxes."""
-
-    def __init__(self):
-        self.boxes = []
-        self.changed = threading.Condition()
-
-    def VBox(self, children):  # noqa: N802 - its name there
-        return Outer(self, children)
-
-    HBox = Text = Button = Widget
-    RadioButtons, SelectMultiple = Radio, Multiple
-
-    def HTML(self, value):  # noqa: N802 - its name there
-        widget = Widget()
-        widget.value = value
-        return widget
-
-    def wait_for(self, description):
-        """The button of that name, once it is there."""
-
-        def found():
-            return [
-                widget
-                for box in self.boxes
-                for widget in box.all()
-                if getattr(widget, "description", None) == description
-            ]
-
-        with self.changed:
-            assert self.changed.wait_for(found, PATIENCE)
-            return found()[0]
-
-
-class Outer(Widget):
-    """A box whose children change."""
-
-    def __init__(self, widgets, children):
-        self._widgets = widgets
-        super().__init__(children)
-        widgets.boxes.append(self)
-
-    def __setattr__(self, name, value):
-        changed = self.__dict__["_widgets"].changed if "_widgets" in self.__dict__ else None
-        super().__setattr__(name, value)
-        if changed is not None and name == "children":
-            with changed:
-                changed.notify_all()
-
-
-def button_in(box, label):
-    """The button of that name inside of a box."""
-    (found,) = [each for each in box.all() if getattr(each, "description", None) == label]
-    return found
+    def ask(self, **more):
+        """The CLI asks for a permission."""
+        return self.cli.ask_permission("Bash", {"command": "<b>ls</b>"}, **more)
 
 
 @pytest.fixture
@@ -118,223 +55,155 @@ def shell(monkeypatch):
     """The shell of a kernel."""
     made = Shell()
     monkeypatch.setitem(sys.modules, "IPython", type("Module", (), {"get_ipython": lambda: made}))
+    monkeypatch.setattr(forms, "SETTLING", 0.0)  # who tests knows what is asked
     return made
 
 
 @pytest.fixture
-def widgets(shell, monkeypatch):
-    """ipywidgets."""
-    made = Widgets()
-    monkeypatch.setattr(boards, "widgets_module", lambda: made)
-    monkeypatch.setattr(boards, "SETTLING", 0.0)  # who tests knows what is asked
-    return made
-
-
-@pytest.fixture
-def asked():
-    """A turn in which permission is asked for: ``client, cli, user, turn``."""
+def board(shell):
+    """A turn that runs."""
     cli = ScriptedCli()
     with Client(transport=cli, on_permission=buttons, on_question=buttons) as client:
         turn = client.submit("hi")
         cli.accept()
         user = cli.expect("user")
         cli.begin_turn(user)
-        yield cli, user, turn
-        if not turn.done():
-            cli.end_turn(user, "done")
-            assert turn.result(PATIENCE) == "done"
+        yield Board(shell, cli, turn)
+        cli.end_turn(user, "done")
+        assert turn.result(PATIENCE) == "done"
 
 
 @pytest.mark.parametrize(
     ("label", "behavior"), [("Allow", "allow"), ("Always allow", "allow"), ("Deny", "deny")]
 )
-def test_a_click_decides(widgets, asked, label, behavior):
-    """Below the turn that is shown; afterwards the buttons are gone."""
-    cli, _, turn = asked
-    show(turn)
-    request = cli.ask_permission("Bash", {"command": "<b>ls</b>"}, permission_suggestions=[RULE])
-    button = widgets.wait_for(label)
-    place = widgets.boxes[0]
-    assert "&lt;b&gt;ls&lt;/b&gt;" in place.children[0].children[0].value
-    assert len(waiting()) == 1
-    button.click()
-    reply = cli.expect_reply(request)
+def test_a_click_decides(board, label, behavior):
+    """Below the turn that is shown; afterwards the buttons are gone, and the turn tells."""
+    show(board.turn)
+    request = board.ask(permission_suggestions=[RULE], tool_use_id="t1")
+    button = click(board.box, label)
+    reply = board.cli.expect_reply(request)
     assert reply["behavior"] == behavior
     session_rule = {**RULE, "destination": "session"}
     assert reply.get("updatedPermissions") == ([session_rule] if label == "Always allow" else None)
-    assert place.children == ()
+    assert board.box.children == ()
     assert waiting() == ()
     button.click()  # twice is harmless
+
+
+def test_the_request_is_shown_with_what_always_would_allow(board):
+    """Escaped; and all of it, if that is wanted."""
+    board.ask(permission_suggestions=[RULE], description="<i>why</i>")
+    until_shown(board.box, "&lt;b&gt;ls&lt;/b&gt;", "Always allow means: Bash(&lt;b&gt;:*)")
+    assert "<i>" not in shown(board.box)
+    assert len(waiting()) == 1
+    click(board.box, "Show everything")
+    until_shown(board.box, "<pre>")
+    click(board.box, "Deny")
+
+
+def test_a_reason_is_told(board):
+    """What was typed beside the button."""
+    request = board.ask()
+    wait_until(lambda: of_kind(board.box, "Text"))[0].value = "use git"
+    click(board.box, "Deny")
+    assert board.cli.expect_reply(request)["message"] == "use git"
 
 
 @pytest.mark.parametrize("label", ["Allow", "Always allow"])
-def test_a_click_that_was_meant_for_another_allows_nothing(widgets, asked, label, monkeypatch):
-    """The one below moves up when the first is answered; a second click there does not count."""
-    cli, _, turn = asked
-    show(turn)
-    place, requests = widgets.boxes[0], []
-    for number, name in enumerate(("first", "second"), 1):
-        asking = cli.ask_permission("Bash", {"command": name}, permission_suggestions=[RULE])
-        requests.append(asking)
-        with widgets.changed:
-            assert widgets.changed.wait_for(lambda n=number: len(place.children) == n, PATIENCE)
-    button_in(place.children[0], label).click()
-    assert cli.expect_reply(requests[0])["behavior"] == "allow"
-    (moved,) = place.children
-    monkeypatch.setattr(boards, "SETTLING", 3_600.0)
-    button_in(moved, label).click()
-    assert place.children == (moved,)
+def test_a_click_that_was_meant_for_another_allows_nothing(board, label, monkeypatch):
+    """What appears, or moves up into the place of another, has to be read first."""
+    clock = types.SimpleNamespace(monotonic=lambda: clock.now, now=0.0)
+    monkeypatch.setattr(forms, "time", clock)
+    monkeypatch.setattr(forms, "SETTLING", 1.0)
+    requests = []
+    for number in (1, 2):
+        requests.append(board.ask(permission_suggestions=[RULE]))
+        wait_until(lambda n=number: len(board.box.children) == n)
+    first, second = board.box.children
+    click(first, label)
+    until_shown(first, "click again")
+    clock.now = 1.0
+    click(first, label)
+    assert board.cli.expect_reply(requests[0])["behavior"] == "allow"
+    click(second, label)
+    until_shown(second, "click again")
     assert len(waiting()) == 1
-    assert any("click again" in str(getattr(each, "value", "")) for each in moved.all())
-    monkeypatch.setattr(boards, "SETTLING", 0.0)
-    button_in(moved, label).click()
-    assert cli.expect_reply(requests[1])["behavior"] == "allow"
+    clock.now = 2.0
+    click(second, label)
+    assert board.cli.expect_reply(requests[1])["behavior"] == "allow"
 
 
-@pytest.mark.parametrize(
-    ("suggestions", "is_offered"), [([], False), ([MODE], False), ([MODE, RULE], True)]
-)
-def test_always_is_offered_with_its_rule_and_not_without_one(
-    widgets, asked, suggestions, is_offered
-):
-    """It says what it would allow; a mode is no rule."""
-    cli, _, turn = asked
-    show(turn)
-    request = cli.ask_permission("Bash", {"command": "ls"}, permission_suggestions=suggestions)
-    allow = widgets.wait_for("Allow")
-    shown = list(widgets.boxes[0].all())
-    assert ("Always allow" in [getattr(w, "description", None) for w in shown]) is is_offered
-    words = "Always allow means: Bash(&lt;b&gt;:*), in this session"
-    assert any(words in w.value for w in shown if isinstance(w.value, str)) is is_offered
-    allow.click()
-    assert "updatedPermissions" not in cli.expect_reply(request)
-
-
-def test_a_reason_is_told(widgets, asked):
-    """What was typed beside the button."""
-    cli, _, turn = asked
-    show(turn)
-    request = cli.ask_permission("Bash", {"command": "ls"})
-    button = widgets.wait_for("Deny")
-    (reason,) = [w for w in widgets.boxes[0].all() if getattr(w, "placeholder", None)]
-    reason.value = "use git"
-    button.click()
-    assert cli.expect_reply(request)["message"] == "use git"
-
-
-def test_a_request_that_came_before_the_turn_was_shown_gets_a_place(widgets, asked):
+def test_a_request_that_came_before_the_turn_was_shown_gets_a_place(board):
     """It moves to the turn when that is shown."""
-    cli, _, turn = asked
-    request = cli.ask_permission("Bash", {"command": "ls"})
-    widgets.wait_for("Allow")
-    first = widgets.boxes[0]
-    show(turn)
+    request = board.ask()
+    first = board.box
+    wait_until(lambda: buttons_of(first))
+    show(board.turn)
     assert first.children == ()
-    widgets.wait_for("Allow").click()
-    assert cli.expect_reply(request)["behavior"] == "allow"
+    assert board.box is not first
+    click(board.box, "Allow")
+    assert board.cli.expect_reply(request)["behavior"] == "allow"
 
 
-NOTHING = {"text/html": "<div></div>", "text/plain": ""}
-QUESTIONS = {
-    "questions": [
-        {"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]},
-        {"question": "All?", "multiSelect": True, "options": [{"label": "C"}, {"label": "D"}]},
-    ]
-}
+def test_questions_are_answered(board):
+    """By choosing, in words, or both; nothing is chosen beforehand, what is missing is said."""
+    request = board.cli.ask_permission("AskUserQuestion", QUESTIONS)
+    click(board.box, "Answer")
+    until_shown(board.box, "There is no answer to: Which?")
+    (radio,) = of_kind(board.box, "RadioButtons")
+    assert radio.options == (("A: the <b>", 0),)
+    of_kind(board.box, "SelectMultiple")[0].value = (1,)
+    which, all_of, why = of_kind(board.box, "Text")
+    radio.value, which.value, all_of.value, why.value = 0, "Z", "E", "because"
+    click(board.box, "Answer")
+    reply = board.cli.expect_reply(request)
+    assert reply["updatedInput"]["answers"] == {"Which?": "Z", "All?": "D, E", "Why?": "because"}
+    assert waiting() == ()
 
 
-def inputs(widgets, kind):
-    """The widgets of a kind that are shown."""
-    return [w for w in widgets.boxes[0].all() if type(w) is kind]
-
-
-def test_questions_are_answered_by_choosing(widgets, asked):
-    """One, or several; nothing is chosen beforehand, and what is missing is said."""
-    cli, _, turn = asked
-    show(turn)
-    request = cli.ask_permission("AskUserQuestion", QUESTIONS)
-    button = widgets.wait_for("Answer")
-    button.click()
-    texts = [w.value for w in widgets.boxes[0].all() if isinstance(w.value, str)]
-    assert any("has no answer" in text for text in texts)
-    assert len(waiting()) == 1
-    inputs(widgets, Radio)[0].value = "A"
-    inputs(widgets, Multiple)[0].value = ("C", "D")
-    button.click()
-    reply = cli.expect_reply(request)
-    assert reply["updatedInput"]["answers"] == {"Which?": "A", "All?": "C, D"}
-    button.click()  # twice is harmless
-
-
-def test_questions_are_answered_in_words(widgets, asked):
-    """Instead of a choice, or besides it where several may be chosen; or without any options."""
-    cli, _, turn = asked
-    show(turn)
-    why = {"question": "Why?", "options": []}
-    asked_for = {"questions": [*QUESTIONS["questions"], why]}
-    request = cli.ask_permission("AskUserQuestion", asked_for)
-    button = widgets.wait_for("Answer")
-    inputs(widgets, Radio)[0].value = "A"
-    inputs(widgets, Multiple)[0].value = ("D",)
-    which, all_of, reason = (
-        w for w in widgets.boxes[0].all() if "words" in getattr(w, "placeholder", "")
-    )
-    which.value, all_of.value, reason.value = "Z", "E", "because"
-    button.click()
-    answers = cli.expect_reply(request)["updatedInput"]["answers"]
-    assert answers == {"Which?": "Z", "All?": "D, E", "Why?": "because"}
-
-
-def test_questions_may_be_left_unanswered(widgets, asked):
+def test_questions_may_be_left_unanswered(board):
     """Claude is told."""
-    cli, _, turn = asked
-    show(turn)
-    request = cli.ask_permission("AskUserQuestion", QUESTIONS)
-    widgets.wait_for("No answer").click()
-    assert cli.expect_reply(request)["behavior"] == "deny"
+    request = board.cli.ask_permission("AskUserQuestion", QUESTIONS)
+    click(board.box, "No answer")
+    assert board.cli.expect_reply(request)["behavior"] == "deny"
 
 
-def test_what_is_withdrawn_disappears(widgets, asked):
-    """Nobody is left with dead buttons, whether the turn is shown or not."""
-    cli, _, _ = asked
-    request = cli.ask_permission("Bash", {"command": "ls"})
-    widgets.wait_for("Allow")
-    cli.cancel(request)
-    with widgets.changed:
-        assert widgets.changed.wait_for(lambda: not widgets.boxes[0].children, PATIENCE)
+def test_what_is_withdrawn_or_answered_elsewhere_disappears(board):
+    """Nobody is left with dead buttons."""
+    withdrawn = board.ask()
+    wait_until(lambda: buttons_of(board.box))
+    board.cli.cancel(withdrawn)
+    wait_until(lambda: not board.box.children)
     assert waiting() == ()
+    request = board.ask()
+    show(board.turn)
+    wait_until(waiting)[0].allow()
+    board.cli.expect_reply(request)
+    wait_until(lambda: not board.box.children)
 
 
-def test_without_widgets_a_line_of_code_answers(shell, asked, monkeypatch):
+def test_without_widgets_a_line_of_code_answers(board, monkeypatch):
     """The display says which, until it was answered."""
-    monkeypatch.setattr(boards, "widgets_module", lambda: None)
-    changed = threading.Condition()
-    publish = shell.display_pub.publish
-
-    def publish_and_tell(**call):
-        with changed:
-            publish(**call)
-            changed.notify_all()
-
-    shell.display_pub.publish = publish_and_tell
-    cli, _, turn = asked
-    show(turn)
-    request = cli.ask_permission("Bash", {"command": "<b>ls</b>"})
-    code = "waiting()[0].allow()"
-    with changed:
-        assert changed.wait_for(lambda: code in shell.display_pub.last[-1]["text/html"], PATIENCE)
-    assert "&lt;b&gt;ls" in shell.display_pub.last[-1]["text/html"]
-    (open_request,) = waiting()
-    open_request.allow()
-    assert cli.expect_reply(request)["behavior"] == "allow"
-    assert waiting() == ()
-    with changed:
-        assert changed.wait_for(lambda: shell.display_pub.last[-1] == NOTHING, PATIENCE)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    displays = board.shell.display_pub
+    show(board.turn)
+    request = board.ask()
+    wait_until(lambda: "waiting()[0].allow()" in displays.last[-1]["text/html"])
+    assert "&lt;b&gt;ls" in displays.last[-1]["text/html"]
+    assert "$ <b>ls</b>" in displays.last[-1]["text/plain"]
+    waiting()[0].allow()
+    assert board.cli.expect_reply(request)["behavior"] == "allow"
+    wait_until(lambda: "waiting()" not in displays.last[-1]["text/html"])
 
 
-def test_questions_without_a_form_and_terminals_are_left_to_others(shell, monkeypatch):
+def test_terminals_and_questions_without_a_form_are_left_to_others(shell, monkeypatch):
     """None: ask the next handler."""
-    from stand_in_requests import StandInRequest
-
+    assert buttons(StandInRequest("AskUserQuestion", {})) is None
     monkeypatch.setitem(sys.modules, "IPython", None)
     assert buttons(StandInRequest()) is None
+
+
+def test_nothing_is_seen_while_nothing_is_asked(board):
+    """An empty box."""
+    show(board.turn)
+    assert [type(each).__name__ for each in every(board.box)] == ["VBox"]

@@ -8,7 +8,7 @@ from notebook_shells import PATIENCE, Shell
 
 from claude_sync import Answer, Client
 from claude_sync.errors import UsageError
-from claude_sync.notebook import boards, show
+from claude_sync.notebook import show
 from claude_sync.testing import ScriptedCli
 
 
@@ -17,7 +17,7 @@ def shell(monkeypatch):
     """The shell of a kernel, in which show() is called; there are no widgets."""
     made = Shell()
     monkeypatch.setitem(sys.modules, "IPython", type("Module", (), {"get_ipython": lambda: made}))
-    monkeypatch.setattr(boards, "widgets_module", lambda: None)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
     return made
 
 

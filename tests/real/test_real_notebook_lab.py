@@ -178,8 +178,8 @@ def test_buttons_answer_while_no_cell_runs(page, model, lab):
     page.type(
         1,
         "import claude_sync\n"
-        "from claude_sync.notebook import boards, buttons, show\n"
-        "boards.SETTLING = 0\n"
+        "from claude_sync.notebook import buttons, forms, show\n"
+        "forms.SETTLING = 0\n"
         "client = claude_sync.Client(on_permission=buttons)\n"
         "show(client.submit('press the button'))",
     )
@@ -196,6 +196,38 @@ def test_buttons_answer_while_no_cell_runs(page, model, lab):
     assert page.page.evaluate("window.ran === undefined")
     page.type(3, "client.close(); print('closed')")
     page.wait_for_text(3, "closed")
+
+
+def test_a_chat_in_a_cell(page, model, lab):
+    """Enter sends; a permission and a question are answered in it; a running cell is told of."""
+    asked = {"question": "Which?", "header": "W", "multiSelect": False}
+    asked["options"] = [{"label": name, "description": "as said"} for name in ("Red", "Blue")]
+    use = tool_use("Bash", {"command": f"echo chatted > chat.txt  # {HOSTILE[:40]}"})
+    said = f"**made** for $5 and $6, $x^2$ {HOSTILE}"
+    question = tool_use("AskUserQuestion", {"questions": [asked]})
+    model.when("make it").reply(use).then_reply(question).then_reply(said)
+    page.type(
+        1,
+        "from claude_sync.notebook import Chat, forms\nforms.SETTLING = 0\nchat = Chat()\nchat",
+    )
+    field = page.output(1).get_by_placeholder("Ask Claude").first
+    field.fill("make it")
+    field.press("Enter")
+    allow = page.output(1).get_by_role("button", name="Allow", exact=True)
+    allow.wait_for()
+    assert not (lab.root / "chat.txt").exists()
+    allow.click()
+    page.output(1).get_by_text("Blue: as said").click()
+    page.output(1).get_by_role("button", name="Answer", exact=True).click()
+    page.output(1).locator("strong", has_text="made").wait_for()
+    page.output(1).locator("mjx-container").wait_for()
+    page.wait_for_text(1, "$5 and $6")
+    assert (lab.root / "chat.txt").exists()
+    assert page.page.evaluate("window.ran === undefined")
+    page.type(2, "import time; time.sleep(3)")
+    page.wait_for_text(1, "A cell is running")
+    page.type(3, "chat.close(); print(chat.client.state[:4])")
+    page.wait_for_text(3, "clos")
 
 
 def test_the_restart_button_in_mid_turn_leaves_no_cli(page, model, gate):

@@ -94,7 +94,7 @@ def test_the_protocol_does_no_io():
 def test_only_the_engine_starts_threads():
     """The engine starts threads; so do pools, bridge and testing kit."""
     found = {name: lines for name in trees() if (lines := thread_makers_in(name))}
-    found.pop("batch/clients.py")  # the workers of pools
+    found.pop("batch/crew.py")  # the workers of pools
     found.pop("bridge/threads.py")
     assert not [name for name in found if name in files_outside("engine", "testing")]
     # The search finds threads.

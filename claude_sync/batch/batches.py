@@ -19,7 +19,7 @@ import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
-from contextlib import ExitStack
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 from ..client import HANDLERS, form_of, handlers_among
@@ -28,13 +28,13 @@ from ..options import Options, names_of, options_from, signature_with
 from ..prompts import read_once
 from ..support.checks import check_keywords, check_timeout
 from .checkpoint import ON_CHANGE, Checkpoint, refuse_to_overwrite, settings_told, shard_path
-from .clients import Clients, Workers, check_count, refuse_conversations
+from .crew import check_count, in_background, refuse_conversations
 from .items import Item, Prompts, check_prompts
 from .limits import Pace
-from .progress import Progress, Summary, progress_for
+from .progress import Summary, progress_for
 from .run import Rules, Run
 from .tables import row_of, writer_for
-from .workers import Settings, Threads, backend_for, check_executor, clients_for
+from .workers import Executors, Settings, Threads, backend_for, check_executor, crew_for
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar, Unpack
@@ -53,8 +53,6 @@ __all__ = ["Batch", "map"]
 
 # The first so many failed items are kept for Batch.errors.
 ERRORS_KEPT = 1000
-# How long the end of a batch may take.
-CLOSING_TIME = 10.0
 
 
 class Batch(Generic[D]):
@@ -74,38 +72,29 @@ class Batch(Generic[D]):
     def __init__(
         self,
         prompts: Prompts,
-        rules: Rules,
-        settings: Settings,
-        pace: Pace,
-        *,
-        handlers: dict[str, Any],
-        executor: Any = None,
-        open_checkpoint: Callable[[], Checkpoint] | None = None,
-        path: Any = None,
-        progress: Progress | None = None,
-        on_item: Callable[[Item[D]], object] | None = None,
+        form: Any,
+        begin: Callable[[], Run],
+        open_checkpoint: Callable[[], Checkpoint] | None,
+        path: Any,
+        progress: bool,
+        on_item: Callable[[Item[D]], object] | None,
     ) -> None:
         self.total = prompts.total
         self.errors: list[Item[D]] = []
         self.summary = Summary()
         self._prompts = prompts
-        self._rules = rules
-        self._settings = settings
-        self._pace = pace
-        self._handlers = handlers
-        self._executor = executor
+        self._form = form
+        self._begin = begin
         self._open_checkpoint = open_checkpoint
         self._path = path
-        self._progress = progress
+        self._progress = progress_for() if progress else None
         self._on_item = on_item
-        returns = settings.options.returns
-        self._form = None if returns is None else form_of(returns)
-        self._clients: Clients | None = None
         self._run: Run | None = None
+        self._items: Iterator[Item[D]] = iter(())
+        # What ends a batch that is forgotten.
+        self._forgotten: weakref.finalize[Any, Any] | None = None
         self._given = 0
-        self._is_stopped = self._is_closing = False
-        # It does not hold the batch, so that a forgotten one goes at once.
-        self._iterator = items_of(weakref.ref(self))
+        self._is_stopped = self._is_over = self._is_driven = False
 
     # Taking items.
 
@@ -113,7 +102,19 @@ class Batch(Generic[D]):
         return self
 
     def __next__(self) -> Item[D]:
-        item: Item[D] = next(self._iterator)
+        if self._is_over:
+            raise StopIteration
+        self._is_driven = True
+        try:
+            if self._run is None:
+                self._start()
+            item = next(self._items)
+            self._note(item)
+        except BaseException:
+            self._end()
+            raise
+        finally:
+            self._is_driven = False
         return item
 
     def results(self) -> list[Item[D]]:
@@ -136,7 +137,7 @@ class Batch(Generic[D]):
                 )
             for _ in self:
                 pass
-            return list(self._again())
+            return list(self.again())
         return sorted(self, key=lambda item: item.index)
 
     def to_jsonl(self, path: Any) -> int:
@@ -156,7 +157,7 @@ class Batch(Generic[D]):
             refuse_to_overwrite(self._path, path)
         items: Iterable[Item] = self.results() if self._given else self
         count = 0
-        with writer_for(path, kind, None if self._form is None else self._form.schema) as write:
+        with writer_for(path, kind, self.schema) as write:
             for item in items:
                 write(item)
                 count += 1
@@ -186,6 +187,11 @@ class Batch(Generic[D]):
         return 0 if self._run is None else self._run.done
 
     @property
+    def schema(self) -> Any:
+        """The JSON Schema of the answers; None without ``returns``."""
+        return None if self._form is None else self._form.schema
+
+    @property
     def failed(self) -> int:
         """How many have failed."""
         return 0 if self._run is None else self._run.failed
@@ -207,12 +213,6 @@ class Batch(Generic[D]):
         if self._run is not None:
             self._run.stop()
 
-    def _abandon(self) -> None:
-        """Raise KeyboardInterrupt in the loop over the items; for handlers of signals."""
-        self.stop()
-        if self._run is not None:
-            self._run.abandoned = True
-
     def cancel(self) -> None:
         """
         Stop now: what is being answered is interrupted, and comes as failed.
@@ -224,16 +224,13 @@ class Batch(Generic[D]):
         self._is_stopped = True
         if self._run is not None:
             self._run.cancel()
-        if self._clients is not None:
-            self._clients.close(CLOSING_TIME)
 
     def close(self) -> None:
         """End it without waiting for the rest. Twice is harmless."""
-        if self._iterator.gi_running:  # on_item calls this, or another thread
+        if self._is_driven:  # on_item calls this, or another thread
             self.cancel()
         else:
-            self._is_closing = True
-            self._iterator.close()
+            self._end()
 
     def __enter__(self) -> Self:
         return self
@@ -243,33 +240,22 @@ class Batch(Generic[D]):
 
     # How.
 
-    def _begin(self, ending: ExitStack) -> Run:
-        """Make what does the work; *ending* gets what is to be done after it."""
-        checkpoint = None
-        if self._progress is not None:
-            ending.callback(self._progress.end)
-        if self._open_checkpoint is not None:
-            checkpoint = self._open_checkpoint()
-            ending.callback(checkpoint.close)
-            if checkpoint.has_answers and self._prompts.can_be_read_twice:
-                # Before anything is sent.
-                checkpoint.check(self._prompts.tasks(True), self._prompts.has_keys)
-        name = uuid.uuid4().hex
-        run = Run(self._prompts, self._rules, self._pace, checkpoint, self._form, name)
-        ending.callback(run.end)
-        if self._executor is None:
-            clients = clients_for(self._settings, self._handlers, run.refused, run.spend)
-            ending.callback(clients.close, CLOSING_TIME)
-            self._clients = clients
-            run.backend = Threads(clients, self._settings)
-        else:
-            run.backend = backend_for(self._executor, self._settings)
-            ending.callback(run.backend.close)
-        ending.callback(run.cancel)
-        self._run = run
+    def _start(self) -> None:
+        self._run = run = self._begin()
+        self._items = run.items()
+        self._forgotten = weakref.finalize(self, in_background, run.end)
+        self._forgotten.atexit = False
         if self._is_stopped:
             run.stop()
-        return run
+
+    def _end(self) -> None:
+        self._is_over = True
+        if self._progress is not None:
+            self._progress.end()
+        if self._forgotten is not None:
+            self._forgotten.detach()
+        if self._run is not None:
+            self._run.end()
 
     def _note(self, item: Item[D]) -> None:
         self._given += 1
@@ -281,58 +267,19 @@ class Batch(Generic[D]):
         if self._on_item is not None:
             self._on_item(item)
 
-    def _again(self, first: int = 0) -> Iterator[Item]:
+    def again(self, first: int = 0) -> Iterator[Item]:
         """
-        The items once more, from number *first* on: finished ones from the checkpoint, the
-        others as they were given out.
+        The items once more, from number *first* on, after the end: finished ones from the
+        checkpoint, the others as they were given out.
         """
         assert self._open_checkpoint is not None
         failed = {item.index: item for item in self.errors}
-        checkpoint = self._open_checkpoint()
-        try:
+        with closing(self._open_checkpoint()) as checkpoint:
             for task in itertools.islice(self._prompts.tasks(True), first, None):
                 item = None if task.error is not None else checkpoint.find(task, self._form)
                 item = item or failed.get(task.index)
                 if item is not None:
                     yield item
-        finally:
-            checkpoint.close()
-
-
-def items_of(find: Callable[[], Batch | None]) -> Any:
-    """
-    The items of the batch that *find* finds; and its end, in the order of the last first.
-
-    A batch that was forgotten is found no more. Then the garbage collector may have come here,
-    on any thread, whatever locks that thread holds; so the end is left to another one.
-    """
-    ending = ExitStack()
-    helper = Workers("batch-end", 1)
-    is_forgotten = False
-    try:
-        helper.ready()
-        run = found(find)._begin(ending)
-        for item in run.items():
-            found(find)._note(item)
-            yield item
-    except GeneratorExit:
-        batch = find()
-        is_forgotten = batch is None or not batch._is_closing
-        raise
-    finally:
-        if is_forgotten:
-            ending.callback(helper.close, 0.0)
-            helper.run_from_collector(ending.close)
-        else:
-            ending.close()
-            helper.close(CLOSING_TIME)
-
-
-def found(find: Callable[[], Batch | None]) -> Batch:
-    """The batch, of which the next item was just asked for."""
-    batch = find()
-    assert batch is not None
-    return batch
 
 
 # What map() takes beside options.
@@ -448,13 +395,13 @@ def map(
         check_executor(executor)
     check_remembering(checkpoint, on_change, id, shard)
     # Checked as a client's are. What comes from a table must not read files or run commands.
-    given: dict[str, Any] = {"verbatim": True, **overrides, "retries": retries}
+    named: dict[str, Any] = {"verbatim": True, **overrides, "retries": retries}
     if budget_usd is not None:
-        given["budget_usd"] = budget_usd
+        named["budget_usd"] = budget_usd
     if returns is not None:
-        given["returns"] = returns
-    handlers = handlers_among(given)
-    settings = options_from(options, given)
+        named["returns"] = returns
+    handlers = handlers_among(named)
+    settings = options_from(options, named)
     refuse_conversations(settings)
     if executor is not None and handlers:
         raise UsageError(
@@ -474,18 +421,25 @@ def map(
         def open_checkpoint() -> Checkpoint:
             return Checkpoint(path, told, on_change)
 
-    return Batch(
-        Prompts(prompts, prompt, id, shard),
-        Rules(workers, settings.retries, settings.retry_effects, settings.budget_usd, ordered),
-        Settings(own, workers, *timeouts).with_key(),
-        Pace(workers, requests_per_minute, tokens_per_minute),
-        handlers=handlers,
-        executor=executor,
-        open_checkpoint=open_checkpoint,
-        path=path,
-        progress=progress_for() if progress else None,
-        on_item=on_item,
+    rules = Rules(
+        workers, settings.retries, settings.retry_effects, settings.budget_usd, ordered, form
     )
+    asking = Settings(own, workers, *timeouts).with_key()
+
+    def make_backend(refused: Callable[[], None]) -> Threads | Executors:
+        if executor is not None:
+            return backend_for(executor, asking)
+        return Threads(crew_for(asking, handlers, refused), asking)
+
+    def begin() -> Run:
+        pace = Pace(workers, requests_per_minute, tokens_per_minute)
+        remembered = None if open_checkpoint is None else open_checkpoint()
+        if remembered is not None:
+            remembered.check(given)
+        return Run(given, rules, pace, make_backend, remembered, uuid.uuid4().hex)
+
+    given = Prompts(prompts, prompt, id, shard)
+    return Batch(given, form, begin, open_checkpoint, path, progress, on_item)
 
 
 map.__signature__ = signature_with(map, more=HANDLERS)  # type: ignore[attr-defined]

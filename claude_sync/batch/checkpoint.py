@@ -4,13 +4,12 @@ A SQLite file that remembers what was finished, so that a batch which was stoppe
 ::
 
     items     one row for each finished prompt, failed ones included
-    settings  what the answers were made with, each time that changed
-    totals    what all runs have cost together
+    batch     one row: what the answers are made with, and what all runs have cost together
     shards    what each shard had cost when it was merged
 
-* An item is committed before anybody sees it, and what an attempt has cost when the attempt
-  is over, so ``kill -9`` loses nothing that was seen or reported. WAL without a sync for each
-  commit: only a power failure can lose the last moments, and the file stays whole.
+* An item is committed before anybody sees it, so ``kill -9`` loses nothing that was seen. WAL
+  without a sync for each commit: only a power failure can lose the last moments, and the file
+  stays whole.
 * Failed items are there to be looked at; the next run asks them again.
 * A row is found by its place, or by the ``id=`` of the program. What it was made with has to
   be what it would be made with now: the settings that change answers, the prompt, and the
@@ -27,21 +26,25 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ClaudeError, UsageError
 from ..messages.answer import Answer
+from ..support.files import sendable
 from .items import Item, Task, digest_of, error_as_json, structured_output
+
+if TYPE_CHECKING:
+    from .items import Prompts
 
 __all__ = ["ON_CHANGE", "Checkpoint", "merge", "refuse_to_overwrite", "shard_path"]
 
 ON_CHANGE = ("raise", "ask_again", "keep")
 # Written into the file, so that it is known again.
 APPLICATION = 0x636C7379
-FORMAT = 2
-# The number of the settings of rows that came from a file of 0.1, which knew little of them.
-IMPORTED = 0
+FORMAT = 3
+# What rows from a file of 0.1 were made with: it knew little of that.
+IMPORTED = "0.1"
 # The files that this process uses. Locks are between processes, and to close any descriptor of a
 # file ends those that this process has on it.
 OPEN: set[str] = set()
@@ -50,18 +53,13 @@ OLD_HEAD = b'{"claude_sync_checkpoint"'
 TABLES = """
 CREATE TABLE items (
     key PRIMARY KEY, place INTEGER, id TEXT, answer TEXT, data TEXT, error TEXT,
-    cost_usd REAL, attempts INTEGER, seconds REAL, session_id TEXT, digest TEXT,
-    settings INTEGER
+    cost_usd REAL, attempts INTEGER, seconds REAL, session_id TEXT, digest TEXT, made_with TEXT
 );
-CREATE TABLE settings (number INTEGER PRIMARY KEY, told TEXT);
-CREATE TABLE totals (cost_usd REAL);
-INSERT INTO totals VALUES (0.0);
+CREATE TABLE batch (made_with TEXT, cost_usd REAL);
+INSERT INTO batch VALUES (NULL, 0.0);
 CREATE TABLE shards (name TEXT PRIMARY KEY, cost_usd REAL);
 """
-COLUMNS = (
-    "key, place, id, answer, data, error, cost_usd, attempts, seconds, session_id, digest, settings"
-)
-MARKS = ", ".join("?" * 12)
+ADD = f"INSERT OR REPLACE INTO items VALUES ({', '.join('?' * 12)})"
 HOW_TO_GO_ON = (
     "Pass on_change='ask_again' to ask again what is different, on_change='keep' to keep the "
     "answers, or another checkpoint file."
@@ -78,25 +76,23 @@ class Checkpoint:
         on_change: What to do about answers that were made with something else.
 
     Attributes:
-        has_answers: Whether earlier runs have answered something.
-        cost_usd: What earlier runs have cost.
+        cost_usd: What all runs have cost.
 
     """
 
     def __init__(
         self, path: Any, settings: Mapping[str, Any] | None = None, on_change: str = "raise"
     ) -> None:
-        self._path = os.fspath(path)
+        self.path = os.fspath(path)
         self._on_change = on_change
-        self._identity = os.path.realpath(self._path)
+        self._identity = os.path.realpath(self.path)
         if self._identity in OPEN:
-            raise in_use(self._path)
-        self._database = opened(self._path)
+            raise in_use(self.path)
+        self._database = opened(self.path)
         OPEN.add(self._identity)
         try:
-            self._settings = self._number_of(settings)
-            self.has_answers = self._find_answers()
-            self.cost_usd: float = self._run("SELECT cost_usd FROM totals").fetchone()[0]
+            self.cost_usd: float = self._run("SELECT cost_usd FROM batch").fetchone()[0]
+            self._made_with = self._compare(settings)
         except BaseException:
             self.close()
             raise
@@ -118,17 +114,23 @@ class Checkpoint:
         figures = (row["cost_usd"], row["attempts"], row["seconds"])
         return Item(task.index, task.prompt, answer, None, *figures, id=task.id, restored=True)
 
-    def check(self, tasks: Iterable[Task], has_keys: bool) -> None:
+    def check(self, prompts: Prompts) -> None:
         """Compare all prompts before anything is sent, where they can be read twice."""
+        if not prompts.can_be_read_twice or not self._has_answers():
+            return
         last = self._run("SELECT max(key) FROM items WHERE key < ''").fetchone()[0]
         count = 0
-        for task in tasks:
-            # Of prompts without an end no more than are known.
-            if not has_keys and last is not None and task.index > last:
-                return
-            self._good_row(task)
-            count = task.index + 1
-        self.check_end(count, has_keys)
+        try:
+            for task in prompts.tasks(True):
+                # Of prompts without an end no more than are known.
+                if not prompts.has_keys and last is not None and task.index > last:
+                    return
+                self._good_row(task)
+                count = task.index + 1
+            self.check_end(count, prompts.has_keys)
+        except BaseException:
+            self.close()
+            raise
 
     def check_end(self, count: int, has_keys: bool) -> None:
         """All prompts have come; found by their places, there must be no further answers."""
@@ -139,73 +141,51 @@ class Checkpoint:
         beyond = self._run(query, count).fetchone()[0]
         if beyond is not None:
             raise UsageError(
-                f"the checkpoint {self._path} has an answer to prompt {beyond}, and there are only "
+                f"the checkpoint {self.path} has an answer to prompt {beyond}, and there are only "
                 f"{count} prompts. Run the same prompts, or use another checkpoint file."
             )
 
-    def _good_row(self, task: Task) -> sqlite3.Row | None:
-        query = f"SELECT {COLUMNS} FROM items WHERE key = ? AND error IS NULL"
-        row: sqlite3.Row | None = self._run(query, storable(task.key)).fetchone()
-        if row is None or self._on_change == "keep":
-            return row
-        if row["settings"] == IMPORTED:
-            is_same = row["digest"] in (task.digest, digest_of(task.asked, task.attach))
-        elif row["settings"] != self._settings:
-            return None  # that was decided when the file was opened
-        else:
-            is_same = row["digest"] == task.digest
-        if is_same:
-            return row
-        if self._on_change == "ask_again":
-            return None
-        where = f"prompt {task.index}" if task.key == task.index else f"the prompt {task.key!r}"
-        raise UsageError(
-            f"the checkpoint {self._path} has the answer to another text or attachment of {where}. "
-            f"{HOW_TO_GO_ON}"
-        )
-
-    def add(self, item: Item, task: Task, spent: float) -> None:
-        """Write a finished item, and what its last attempt has cost, both or neither."""
+    def add(self, item: Item, task: Task, cost_usd: float) -> None:
+        """Write a finished item, and what the batch has cost, both or neither."""
         answer, data = item.answer, None
         if answer is not None and structured_output(answer) is not None:
             data = json.dumps(structured_output(answer))
-        values = (
-            *(storable(task.key), item.index, None if item.id is None else storable(str(item.id))),
-            *(None if answer is None else storable(answer.text), data),
+        row = (
+            *(storable(task.key), item.index, None if item.id is None else sendable(str(item.id))),
+            *(None if answer is None else sendable(answer.text), data),
             None if item.error is None else json.dumps(error_as_json(item.error)),
             *(item.cost_usd, item.attempts, item.seconds),
-            *(None if answer is None else answer.session_id, task.digest, self._settings),
+            *(None if answer is None else answer.session_id, task.digest, self._made_with),
         )
         with self._transaction():
-            self.spend(spent)
-            self._run(f"INSERT OR REPLACE INTO items ({COLUMNS}) VALUES ({MARKS})", *values)
+            self._run(ADD, *row)
+            self.spend(cost_usd)
 
-    def spend(self, amount: float) -> None:
-        """Remember what something has cost: an attempt, or what no prompt asked for."""
-        if amount:
-            self._run("UPDATE totals SET cost_usd = cost_usd + ?", amount)
+    def spend(self, cost_usd: float) -> None:
+        """Remember what all runs have cost."""
+        if cost_usd != self.cost_usd:
+            self._run("UPDATE batch SET cost_usd = ?", cost_usd)
+            self.cost_usd = cost_usd
 
-    def take_over(self, shard: Checkpoint) -> None:
-        """Add what the checkpoint of a shard has."""
-        name = os.path.basename(shard._path)
-        with self._transaction():
-            numbers = {IMPORTED: IMPORTED}
-            for number, told in shard._run("SELECT number, told FROM settings").fetchall():
-                numbers[number] = self._number_for(told)
-            for row in shard._run(f"SELECT {COLUMNS} FROM items"):
-                values = (*tuple(row)[:-1], numbers.get(row["settings"], row["settings"]))
+    def take_over(self, path: str) -> None:
+        """Add what the checkpoint of a shard has; what the shard has cost counts once."""
+        with contextlib.closing(Checkpoint(path)) as shard:
+            cost_usd, made_with = shard.cost_usd, shard._made_with_told()
+        name = os.path.basename(path)
+        before = self._run("SELECT cost_usd FROM shards WHERE name = ?", name).fetchone()
+        self._run("ATTACH ? AS shard", path)
+        try:
+            with self._transaction():
                 self._run(
-                    f"INSERT INTO items ({COLUMNS}) VALUES ({MARKS}) ON CONFLICT (key) DO UPDATE "
-                    "SET (answer, data, error, cost_usd, attempts, seconds, session_id, digest, "
-                    "settings) = (excluded.answer, excluded.data, excluded.error, "
-                    "excluded.cost_usd, excluded.attempts, excluded.seconds, "
-                    "excluded.session_id, excluded.digest, excluded.settings) "
-                    "WHERE items.error IS NOT NULL",
-                    *values,
+                    "INSERT OR REPLACE INTO items SELECT * FROM shard.items AS new "
+                    "WHERE NOT EXISTS (SELECT 1 FROM items "
+                    "WHERE items.key = new.key AND items.error IS NULL)"
                 )
-            before = self._run("SELECT cost_usd FROM shards WHERE name = ?", name).fetchone()
-            self.spend(shard.cost_usd - (before[0] if before else 0.0))
-            self._run("INSERT OR REPLACE INTO shards VALUES (?, ?)", name, shard.cost_usd)
+                self._run("UPDATE batch SET made_with = ?", made_with)
+                self.spend(self.cost_usd + cost_usd - (before[0] if before else 0.0))
+                self._run("INSERT OR REPLACE INTO shards VALUES (?, ?)", name, cost_usd)
+        finally:
+            self._run("DETACH shard")
 
     def close(self) -> None:
         """Put everything into the file itself, and let go of it. Twice is harmless."""
@@ -221,7 +201,7 @@ class Checkpoint:
             return self._database.execute(query, values)
         except sqlite3.DatabaseError as error:
             raise ClaudeError(
-                f"the checkpoint {self._path} cannot be used: {error}. Make room on the disk, or "
+                f"the checkpoint {self.path} cannot be used: {error}. Make room on the disk, or "
                 "mend the file; the same call goes on from there."
             ) from None
 
@@ -236,41 +216,56 @@ class Checkpoint:
                 self._database.execute("ROLLBACK")
             raise
 
-    def _number_of(self, settings: Mapping[str, Any] | None) -> int:
-        """The number of these settings; raise, if others were used and nobody allowed that."""
-        known = {
-            number: json.loads(told)
-            for number, told in self._run("SELECT number, told FROM settings")
-        }
-        newest = max(known, default=IMPORTED)
-        if settings is None or known.get(newest) == settings:
-            return newest
-        different = differences(known[newest], settings) if known else ""
-        if different and self._on_change == "raise" and self._find_answers():
+    def _made_with_told(self) -> str | None:
+        told: str | None = self._run("SELECT made_with FROM batch").fetchone()[0]
+        return told
+
+    def _compare(self, settings: Mapping[str, Any] | None) -> str:
+        """By which rows that these settings made are known; raise, if that is not allowed."""
+        told = self._made_with_told()
+        before = None if told is None else json.loads(told)
+        if settings is None or before == settings:
+            return digest_of_value(before)
+        made_with = digest_of_value(settings)
+        different = "" if before is None else differences(before, settings)
+        if different and self._on_change == "raise" and self._has_answers():
             raise UsageError(
-                f"the checkpoint {self._path} was made with {different}. {HOW_TO_GO_ON}"
+                f"the checkpoint {self.path} was made with {different}. {HOW_TO_GO_ON}"
             )
         with self._transaction():
-            number = self._number_for(json.dumps(settings))
+            self._run("UPDATE batch SET made_with = ?", json.dumps(settings))
             if different and self._on_change == "ask_again":
-                self._run("UPDATE items SET settings = -1 WHERE settings = ?", IMPORTED)
+                self._run("UPDATE items SET made_with = NULL WHERE made_with = ?", IMPORTED)
             elif self._on_change == "keep":
-                self._run("UPDATE items SET settings = ? WHERE settings != ?", number, IMPORTED)
-        return number
+                self._run(
+                    "UPDATE items SET made_with = ? WHERE made_with != ?", made_with, IMPORTED
+                )
+        return made_with
 
-    def _number_for(self, told: str) -> int:
-        """The number of settings that are as told; the newest, unless they were there."""
-        query = "SELECT max(number) FROM settings WHERE told = ?"
-        newest = self._run("SELECT max(number) FROM settings").fetchone()[0] or IMPORTED
-        number: int | None = self._run(query, told).fetchone()[0]
-        if number is None or number != newest:
-            number = newest + 1
-            self._run("INSERT INTO settings VALUES (?, ?)", number, told)
-        return number
-
-    def _find_answers(self) -> bool:
+    def _has_answers(self) -> bool:
         query = "SELECT 1 FROM items WHERE error IS NULL LIMIT 1"
         return self._run(query).fetchone() is not None
+
+    def _good_row(self, task: Task) -> sqlite3.Row | None:
+        query = "SELECT * FROM items WHERE key = ? AND error IS NULL"
+        row: sqlite3.Row | None = self._run(query, storable(task.key)).fetchone()
+        if row is None or self._on_change == "keep":
+            return row
+        if row["made_with"] == IMPORTED:
+            is_same = row["digest"] in (task.digest, digest_of(task.asked, task.attach))
+        elif row["made_with"] != self._made_with:
+            return None  # that was decided when the file was opened
+        else:
+            is_same = row["digest"] == task.digest
+        if is_same:
+            return row
+        if self._on_change == "ask_again":
+            return None
+        where = f"prompt {task.index}" if task.key == task.index else f"the prompt {task.key!r}"
+        raise UsageError(
+            f"the checkpoint {self.path} has the answer to another text or attachment of {where}. "
+            f"{HOW_TO_GO_ON}"
+        )
 
 
 # Opening.
@@ -278,11 +273,13 @@ class Checkpoint:
 
 def opened(path: str) -> sqlite3.Connection:
     """The database at *path*, made if it is missing, and kept from others."""
-    check_kind(path)
     if begins_with(path, OLD_HEAD):
         import_old(path)
     try:
-        is_new = not os.path.exists(path) or os.path.getsize(path) == 0
+        with contextlib.suppress(FileNotFoundError):
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                raise UsageError(f"the checkpoint {path} is no ordinary file. Name another one.")
+        # SQLite would let others read it.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         database = sqlite3.connect(path, timeout=0.5, isolation_level=None, check_same_thread=False)
     except (OSError, sqlite3.Error) as error:
@@ -292,7 +289,7 @@ def opened(path: str) -> sqlite3.Connection:
             "in a folder that exists."
         ) from None
     try:
-        prepare(database, path, is_new)
+        prepare(database, path)
     except BaseException:
         database.close()
         raise
@@ -300,12 +297,12 @@ def opened(path: str) -> sqlite3.Connection:
     return database
 
 
-def prepare(database: sqlite3.Connection, path: str, is_new: bool) -> None:
+def prepare(database: sqlite3.Connection, path: str) -> None:
     """Take the lock and make sure that the tables are ours."""
     try:
         # Before WAL: then the lock is in this file alone, also on a network's disk.
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        if is_new:
+        if os.path.getsize(path) == 0:
             database.execute(f"PRAGMA application_id = {APPLICATION}")
         found = database.execute("PRAGMA application_id").fetchone()[0]
         version = database.execute("PRAGMA user_version").fetchone()[0]
@@ -330,20 +327,13 @@ def prepare(database: sqlite3.Connection, path: str, is_new: bool) -> None:
         raise not_ours(path) from None
 
 
-def check_kind(path: str) -> None:
-    """Refuse folders, pipes and devices."""
-    with contextlib.suppress(OSError):  # it is missing, which is fine
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise UsageError(f"the checkpoint {path} is no ordinary file. Name another one.")
-
-
 def begins_with(path: str, head: bytes) -> bool:
     """Whether the file has these bytes first."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(head)) == head
-    except OSError:
+    if not os.path.isfile(path):  # to open a pipe may take for ever
         return False
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return file.read(len(head)) == head
+    return False
 
 
 def in_use(path: str) -> UsageError:
@@ -370,46 +360,38 @@ def import_old(path: str) -> None:
     new = path + ".new"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(new)
-    database = opened(new)
-    try:
-        database.execute("BEGIN")
-        for told in old_lines(path):
-            if "claude_sync_checkpoint" in told:
-                database.execute("UPDATE totals SET cost_usd = ?", (told["failed_usd"],))
-                settings = json.dumps({"returns": told["returns"]})
-                database.execute("INSERT INTO settings VALUES (?, ?)", (IMPORTED, settings))
-                continue
-            spent = "UPDATE totals SET cost_usd = cost_usd + ?"
-            database.execute(spent, (told["cost_usd"],))
-            if told["error"] is None:
-                data = told.get("data")
-                insert = f"INSERT OR REPLACE INTO items ({COLUMNS}) VALUES ({MARKS})"
-                values = (
-                    *(told["index"], told["index"], storable(told.get("id"))),
-                    *(storable(told["answer"]), None if data is None else json.dumps(data), None),
-                    *(told["cost_usd"], told["attempts"], told["seconds"]),
-                    *(told.get("session_id"), told["digest"], IMPORTED),
-                )
-                database.execute(insert, values)
-        database.execute("COMMIT")
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except (LookupError, TypeError, ValueError, AttributeError, sqlite3.InterfaceError):
-        raise UsageError(
-            f"{path} is broken, and is left alone. Mend it, or name another file."
-        ) from None
-    finally:
-        database.close()
+    cost_usd = 0.0
+    with contextlib.closing(opened(new)) as database, open(path, "rb") as file:
+        try:
+            database.execute("BEGIN")
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break  # what a killed process leaves
+                told = json.loads(line)
+                if "claude_sync_checkpoint" in told:
+                    made_with = json.dumps({"returns": told["returns"]})
+                    database.execute("UPDATE batch SET made_with = ?", (made_with,))
+                    cost_usd += told["failed_usd"]
+                    continue
+                cost_usd += told["cost_usd"]
+                if told["error"] is None:
+                    data = told.get("data")
+                    row = (
+                        *(told["index"], told["index"], told.get("id"), sendable(told["answer"])),
+                        *(None if data is None else json.dumps(data), None),
+                        *(told["cost_usd"], told["attempts"], told["seconds"]),
+                        *(told.get("session_id"), told["digest"], IMPORTED),
+                    )
+                    database.execute(ADD, row)
+            database.execute("UPDATE batch SET cost_usd = ?", (cost_usd,))
+            database.execute("COMMIT")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except (LookupError, TypeError, ValueError, AttributeError, sqlite3.InterfaceError):
+            raise UsageError(
+                f"{path} is broken, and is left alone. Mend it, or name another file."
+            ) from None
     os.replace(path, path + ".0.1")
     os.replace(new, path)
-
-
-def old_lines(path: str) -> Iterator[dict[str, Any]]:
-    """The lines of a file of 0.1; half a line at the end is what a killed process leaves."""
-    with open(path, "rb") as file:
-        for line in file:
-            if not line.endswith(b"\n"):
-                return
-            yield json.loads(line)
 
 
 # Shards.
@@ -429,13 +411,9 @@ def merge(path: Any) -> int:
     """
     path = os.fspath(path)
     sources = sorted(glob.glob(glob.escape(path) + ".*-of-*[0-9]"))
-    target = Checkpoint(path)
-    try:
+    with contextlib.closing(Checkpoint(path)) as target:
         for source in sources:
-            with contextlib.closing(Checkpoint(source)) as shard:
-                target.take_over(shard)
-    finally:
-        target.close()
+            target.take_over(source)
     return len(sources)
 
 
@@ -444,7 +422,7 @@ def merge(path: Any) -> int:
 
 def restored_answer(row: Mapping[str, Any] | sqlite3.Row, form: Any = None) -> Answer:
     """The answer that a row holds."""
-    answer = Answer(readable(row["answer"]) or "")
+    answer = Answer(row["answer"] or "")
     answer.cost_usd = row["cost_usd"]
     answer.session_id = row["session_id"]
     if row["data"] is not None:
@@ -454,20 +432,9 @@ def restored_answer(row: Mapping[str, Any] | sqlite3.Row, form: Any = None) -> A
     return answer
 
 
-def storable(value: Any) -> Any:
-    """A value as SQLite takes it: half a surrogate pair is no text there."""
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return value.encode("utf-8", "surrogatepass")
-        return str(value)
-    return value
-
-
-def readable(value: Any) -> Any:
-    """The opposite of :func:`storable`."""
-    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+def storable(key: Any) -> Any:
+    """A key as SQLite takes it: half a surrogate pair is no text there."""
+    return sendable(key) if isinstance(key, str) else key
 
 
 def refuse_to_overwrite(checkpoint: Any, path: Any) -> None:

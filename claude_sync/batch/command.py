@@ -7,8 +7,7 @@ Decisions taken here and nowhere else:
   there. ``OUTPUT`` itself is written beside it and put in its place at the end, in the order
   of the input. It has every prompt; after Ctrl-C, every prompt that was answered so far, in
   this run or an earlier one, so that it never becomes less.
-* Ctrl-C once: what is being answered is finished. Twice: stop now, as soon as the batch holds
-  no lock. Three times: whatever it does.
+* Ctrl-C once: what is being answered is finished. Twice: stop now.
 * Nobody is asked, not even on a terminal: a batch is to run alone, several prompts at once.
 """
 
@@ -20,7 +19,6 @@ import itertools
 import os
 import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -70,113 +68,83 @@ exit codes:
 """
 
 OK, FAILED, INTERRUPTED = 0, 1, 130
+NUMBERS: tuple[tuple[str, type, Any, str], ...] = (
+    ("--workers", int, 4, "prompts at the same time (default: 4)"),
+    ("--budget", float, None, "send nothing more once so many USD are spent"),
+    ("--retries", int, 2, "further attempts after an overload (default: 2)"),
+    ("--timeout", float, None, "seconds for each prompt (default: none)"),
+    ("--requests-per-minute", float, None, "the most requests to send in a minute"),
+    ("--tokens-per-minute", float, None, "the most tokens to send in a minute"),
+)
+# Arguments that map() takes under the same names.
+PASSED_ON = (
+    *("workers", "retries", "timeout", "requests_per_minute", "tokens_per_minute"),
+    *("shard", "on_change", "model", "cwd"),
+)
 # Of the prompts that failed, so many are told.
 TOLD_FAILURES = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What can be said on the command line, --cli and --offline excepted."""
-    parser.add_argument("input", metavar="INPUT", help="prompts: .csv, .tsv or JSON lines")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUTPUT",
-        required=True,
-        help="answers: .csv, .parquet, or JSON lines",
-    )
+    add = parser.add_argument
+    add("input", metavar="INPUT", help="prompts: .csv, .tsv or JSON lines")
+    help_output = "answers: .csv, .parquet, or JSON lines"
+    add("-o", "--output", metavar="OUTPUT", required=True, help=help_output)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--column", help="the column, or key, with the prompt (default: prompt)")
     which.add_argument("--template", help='the prompt made of columns: "Summarise: {text}"')
-    parser.add_argument(
+    add(
         "--interpret",
         action="store_true",
         help="let the CLI read @path and run /commands in prompts, which are plain text otherwise",
     )
-    parser.add_argument(
-        "--workers",
-        metavar="N",
-        type=positive,
-        default=4,
-        help="prompts at the same time (default: 4)",
-    )
-    parser.add_argument(
-        "--returns", metavar="FILE", help="a JSON Schema that every answer must match"
-    )
-    parser.add_argument(
-        "--budget", metavar="USD", type=amount, help="send nothing more once this much is spent"
-    )
-    parser.add_argument(
-        "--retries",
-        metavar="N",
-        type=number,
-        default=2,
-        help="further attempts after an overload (default: 2)",
-    )
-    parser.add_argument(
-        "--timeout", metavar="SECONDS", type=amount, help="for each prompt (default: none)"
-    )
-    for what in ("requests", "tokens"):
-        parser.add_argument(
-            f"--{what}-per-minute",
-            metavar="N",
-            type=amount,
-            help=f"the most {what} to send in a minute",
-        )
-    parser.add_argument(
-        "--id", metavar="COLUMN", help="the column that identifies a row, if rows move"
-    )
-    parser.add_argument("--shard", metavar="K/N", type=shard, help="one of N parts, from 0")
-    parser.add_argument("--merge", action="store_true", help="combine all parts first")
-    parser.add_argument(
-        "--on-change",
-        choices=ON_CHANGE,
-        default="raise",
-        help="what to do if prompts or settings have changed (default: raise)",
-    )
-    parser.add_argument("--model", help="alias (sonnet) or full name of the model")
-    parser.add_argument("--cwd", metavar="FOLDER", help="the folder Claude works in")
+    for flag, kind, default, told in NUMBERS:
+        add(flag, metavar="N", type=kind, default=default, help=told)
+    add("--returns", metavar="FILE", help="a JSON Schema that every answer must match")
+    add("--id", metavar="COLUMN", help="the column that identifies a row, if rows move")
+    add("--shard", metavar="K/N", type=shard, help="one of N parts, from 0")
+    add("--merge", action="store_true", help="combine all parts first")
+    help_change = "what to do if prompts or settings have changed (default: raise)"
+    add("--on-change", choices=ON_CHANGE, default="raise", help=help_change)
+    add("--model", help="alias (sonnet) or full name of the model")
+    add("--cwd", metavar="FOLDER", help="the folder Claude works in")
     add_permission_arguments(parser)
-    parser.add_argument(
-        "--restart", action="store_true", help="forget earlier answers and ask everything again"
-    )
+    add("--restart", action="store_true", help="forget earlier answers and ask everything again")
 
 
 def run(arguments: argparse.Namespace, cli: Any = None) -> int:
     """Do what *arguments* say; the exit code."""
+    given = vars(arguments)
     prompts = Table(arguments.input, arguments.column, arguments.template, arguments.id)
     output, checkpoint = arguments.output, arguments.output + ".checkpoint"
+    own_checkpoint = checkpoint
     if arguments.shard is not None:
         output = shard_path(output, arguments.shard)
+        own_checkpoint = shard_path(checkpoint, arguments.shard)
     check_output(arguments.input, output, checkpoint)
     returns = None if arguments.returns is None else schema_in(arguments.returns)
-    if arguments.restart:
-        forget(checkpoint if arguments.shard is None else shard_path(checkpoint, arguments.shard))
-    if arguments.merge:
-        tell(f"{merge(checkpoint)} parts merged")
     batch = ask_all(
         prompts,
-        workers=arguments.workers,
         returns=returns,
         budget_usd=arguments.budget,
-        retries=arguments.retries,
-        timeout=arguments.timeout,
-        requests_per_minute=arguments.requests_per_minute,
-        tokens_per_minute=arguments.tokens_per_minute,
         checkpoint=checkpoint,
-        on_change=arguments.on_change,
         id=None if arguments.id is None else "id",
-        shard=arguments.shard,
         progress=True,
-        model=arguments.model,
-        cwd=arguments.cwd,
         cli=cli,
         verbatim=not arguments.interpret,
+        **{name: given[name] for name in PASSED_ON},
         **permission_options(arguments),
     )
-    counts: dict[str, int] = {"restored": 0}
+    if arguments.restart:
+        for ending in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(own_checkpoint + ending)
+    if arguments.merge:
+        tell(f"{merge(checkpoint)} parts merged")
     with interruptible(batch) as presses, batch:
-        written = write_answers(batch, output, kind_of_output(arguments.output), counts, presses)
-    tell(summary(batch, counts["restored"], written, output))
+        written = write_answers(batch, output, kind_of_output(arguments.output), presses)
+    tell(summary(batch, written, output))
     if presses:
         tell("interrupted; the same command goes on from here")
         return INTERRUPTED
@@ -184,9 +152,7 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
     return FAILED if batch.failed or written != batch.total else OK
 
 
-def write_answers(
-    batch: Any, output: str, kind: str, counts: dict[str, int], presses: Sequence[object]
-) -> int:
+def write_answers(batch: Any, output: str, kind: str, presses: Sequence[object]) -> int:
     """Write every item, in order; how many."""
     temporary = output + ".part"
     written = 0
@@ -194,13 +160,11 @@ def write_answers(
     def rest() -> Iterator[Any]:
         # Only after all others: by then nobody else uses the checkpoint.
         if presses:
-            yield from batch._again(written)
+            yield from batch.again(written)
 
     try:
-        schema = None if batch._form is None else batch._form.schema
-        with writer_for(temporary, kind, schema) as write:
+        with writer_for(temporary, kind, batch.schema) as write:
             for item in itertools.chain(batch, rest()):
-                counts["restored"] += item.restored
                 write(item)
                 written += 1
         os.replace(temporary, output)
@@ -218,21 +182,12 @@ def write_answers(
 
 @contextlib.contextmanager
 def interruptible(batch: Any) -> Iterator[list[bool]]:
-    """Ctrl-C stops *batch* gently the first time; the list has one entry for each time."""
+    """Ctrl-C stops *batch* gently the first time, and ends the program the second time."""
     presses: list[bool] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield presses
-        return
 
     def pressed(*_: object) -> None:
         presses.append(True)
-        if len(presses) > 2:  # a file of the program's hangs, or the end takes too long
-            raise KeyboardInterrupt
-        if len(presses) == 2:
-            # The batch raises it itself. Here it could come while this thread takes a lock of
-            # the batch, which nobody would ever release.
-            batch._abandon()
-            return
+        signal.signal(signal.SIGINT, before)
         batch.stop()
         with contextlib.suppress(RuntimeError):  # it came while something was being written
             tell("finishing what is being answered; Ctrl-C again stops now")
@@ -244,7 +199,7 @@ def interruptible(batch: Any) -> Iterator[list[bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def summary(batch: Any, restored: int, written: int, output: str) -> str:
+def summary(batch: Any, written: int, output: str) -> str:
     """What is said at the end."""
     lines = []
     for item in batch.errors[:TOLD_FAILURES]:
@@ -253,6 +208,7 @@ def summary(batch: Any, restored: int, written: int, output: str) -> str:
         lines.append(f"prompt {name} failed: {type(item.error).__name__}: {reason}")
     if batch.failed > TOLD_FAILURES:
         lines.append(f"and {batch.failed - TOLD_FAILURES} more; see {output}")
+    restored = batch.summary.restored + written - batch.summary.count
     before = f" ({restored} of them before)" if restored else ""
     lines.append(
         f"{written - batch.failed} of {batch.total} answered{before}, {batch.failed} failed, "
@@ -277,42 +233,11 @@ def check_output(source: str, output: str, checkpoint: str) -> None:
         raise UsageError(f"there is no folder {folder} for the output. Make it first.")
 
 
-def forget(checkpoint: str) -> None:
-    """Take the file of earlier runs away."""
-    for ending in ("", "-wal", "-shm"):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(checkpoint + ending)
-
-
 def tell(text: str) -> None:
     """Say something on stderr."""
     for line in text.splitlines():
         sys.stderr.write(f"claude-sync: {line}\n")
     sys.stderr.flush()
-
-
-def number(word: str) -> int:
-    """A number, zero or more."""
-    if not word.isdigit():
-        raise argparse.ArgumentTypeError(f"{word!r} is no number")
-    return int(word)
-
-
-def positive(word: str) -> int:
-    """A number above zero."""
-    if not word.isdigit() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"{word!r} is no number above 0")
-    return int(word)
-
-
-def amount(word: str) -> float:
-    """An amount above zero."""
-    value: float | None = None
-    with contextlib.suppress(ValueError):
-        value = float(word)
-    if value is None or not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{word!r} is no number above 0")
-    return value
 
 
 def shard(words: str) -> tuple[int, int]:

@@ -11,28 +11,33 @@ lends the clients is ``clients.py``; this is what a program sees of it.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import itertools
+import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from concurrent import futures
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, overload
 
-from ..client import HANDLERS, Client, handlers_among
-from ..errors import BudgetExceeded, TurnError
+from ..client import HANDLERS, LONGEST_CLOSE, Client, handlers_among
+from ..errors import AskTimeout, BudgetExceeded, TurnError
 from ..messages.answer import Answer
 from ..options import Options, SignatureWithOptions, names_of, options_from
 from ..prompts import Prompt, read_once
 from ..support.checks import check_keywords, check_seconds, check_timeout, suggests_arguments
-from .clients import (
-    LIVE,
+from ..support.waiting import SLICE
+from .crew import (
     MOST_TURNS,
-    Clients,
+    Crew,
     Deadline,
-    Member,
-    can_be_used_again,
+    Seat,
     check_count,
+    in_background,
+    leaves_nothing,
     refuse_conversations,
     result_of,
 )
@@ -41,7 +46,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar, Unpack
 
     from ..client.keywords import ClientKeywords, QuestionKeywords
-    from ..engine.turn import Turn
 
     # What the answers' data are.
     D = TypeVar("D", default=Any)
@@ -54,32 +58,6 @@ else:
 __all__ = ["Pool", "Question"]
 
 NUMBERS = itertools.count(1)
-LONGEST_CLOSE = 3600.0
-
-
-class LentClient(Client[Any]):
-    """A client of a pool, which looks at the pool's budget before each question."""
-
-    _check_budget: Callable[[], None] | None = None
-
-    def ask(self, *arguments: Any, **keywords: Any) -> Any:
-        """As a client's."""
-        self._look()
-        return super().ask(*arguments, **keywords)
-
-    def submit(self, *arguments: Any, **keywords: Any) -> Any:
-        """As a client's."""
-        self._look()
-        return super().submit(*arguments, **keywords)
-
-    def stream(self, *arguments: Any, **keywords: Any) -> Any:
-        """As a client's."""
-        self._look()
-        return super().stream(*arguments, **keywords)
-
-    def _look(self) -> None:
-        if self._check_budget is not None:
-            self._check_budget()
 
 
 class Question(Future[Answer[D]], Generic[D]):
@@ -96,7 +74,7 @@ class Question(Future[Answer[D]], Generic[D]):
     def __init__(self, prompt: Any) -> None:
         super().__init__()
         self.prompt = prompt
-        self._turn: Turn[Any] | None = None
+        self._turn: Any = None
         self._was_cancelled = False
 
     def cancel(self) -> bool:
@@ -121,10 +99,37 @@ class Question(Future[Answer[D]], Generic[D]):
         """Wait as :meth:`result` does; return the error instead of raising it."""
         return super().exception(check_timeout("timeout", timeout, zero=True))
 
-    def _runs_as(self, turn: Turn[Any]) -> None:
+    def run(self, ask: Callable[[], Any]) -> bool:
+        """Have *ask* find the answer, on this thread, unless it was cancelled; whether it has."""
+        if not self.set_running_or_notify_cancel():
+            return False
+        try:
+            self.set_result(ask())
+        except BaseException as error:  # handed to whoever waits for it
+            self.set_exception(error)
+            return False
+        return True
+
+    def runs_as(self, turn: Any) -> None:
+        """It is asked now."""
         self._turn = turn
         if self._was_cancelled:
             turn.cancel()
+
+    def wait(self, deadline: Deadline) -> Answer[D]:
+        """The answer, for the one who asked: it is withdrawn when the time is up, or by Ctrl-C."""
+        try:
+            while not self.done():
+                if deadline.is_over() and self.cancel():
+                    what = "no client of the pool was ready"
+                    raise AskTimeout(deadline.timeout or 0.0, sent=False, what=what)
+                with contextlib.suppress(futures.TimeoutError):
+                    # In slices, so that Ctrl-C works everywhere.
+                    super().exception(SLICE if deadline.is_over() else deadline.slice())
+            return super().result()
+        except BaseException:
+            self.cancel()
+            raise
 
 
 class Pool(Generic[D]):
@@ -207,15 +212,15 @@ class Pool(Generic[D]):
         refuse_conversations(self._options)
         name = self._options.name or f"pool-{next(NUMBERS)}"
         make = maker(self._options, handlers, name)
-        self._clients = Clients(make, size, name, most_turns=max_turns_per_client)
-        self._finalizer = weakref.finalize(self, close_forgotten, self._clients, name)
+        self._crew = Crew(make, size, name, most_turns=max_turns_per_client, ahead=True)
+        self._finalizer = weakref.finalize(self, close_forgotten, self._crew, name)
         # At the end of the interpreter the clients are closed by an exit handler.
         self._finalizer.atexit = False
 
     # Life.
 
     def __enter__(self) -> Self:
-        self._clients.open()
+        self._crew.open()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -223,7 +228,7 @@ class Pool(Generic[D]):
 
     def start(self) -> None:
         """Begin to start the CLIs, without waiting; otherwise the first question does that."""
-        self._clients.open()
+        self._crew.open()
 
     def close(self, timeout: float = 10.0) -> None:
         """
@@ -234,7 +239,7 @@ class Pool(Generic[D]):
         """
         timeout = check_seconds("timeout", timeout, zero=True)
         self._finalizer.detach()
-        self._clients.close(min(timeout, LONGEST_CLOSE))
+        self._crew.close(min(timeout, LONGEST_CLOSE))
 
     # Asking.
 
@@ -272,9 +277,10 @@ class Pool(Generic[D]):
         Takes what :meth:`Client.ask` takes. *timeout* includes the time until a client is
         free; a question that was not sent by then is withdrawn.
         """
-        self._clients.refuse_in_handler("pool.ask")
+        self._crew.refuse_in_handler("pool.ask")
         asking = self._asking(prompt, attach, data, idle_timeout, returns, raise_on_error, verbatim)
-        return self._ask(asking, Deadline(check_timeout("timeout", timeout)))
+        deadline = Deadline(check_timeout("timeout", timeout))
+        return self._submit(asking, deadline).wait(deadline)
 
     @overload
     def submit(
@@ -305,21 +311,9 @@ class Pool(Generic[D]):
         verbatim: bool | None = None,
     ) -> Question[Any]:
         """Ask without waiting; as :meth:`ask` otherwise. ``.result()`` is the answer."""
-        self._clients.check()
+        self._crew.check()
         asking = self._asking(prompt, attach, data, idle_timeout, returns, raise_on_error, verbatim)
-        deadline = Deadline(check_timeout("timeout", timeout))
-        question: Question[Any] = Question(prompt)
-
-        def answer() -> None:
-            if not question.set_running_or_notify_cancel():
-                return
-            try:
-                question.set_result(self._ask(asking, deadline, question._runs_as))
-            except BaseException as error:  # handed to whoever waits for it
-                question.set_exception(error)
-
-        self._clients.askers.run(answer)
-        return question
+        return self._submit(asking, Deadline(check_timeout("timeout", timeout)))
 
     @contextmanager
     def client(self, timeout: float | None = None) -> Iterator[Client[D]]:
@@ -329,21 +323,29 @@ class Pool(Generic[D]):
         It is closed then, with everything that was changed about it: handlers, model, mode.
         *timeout* is for how long to wait for one; then AskTimeout.
         """
-        self._clients.refuse_in_handler("pool.client")
-        member = self._take(Deadline(check_timeout("timeout", timeout)))
-        assert isinstance(member.client, LentClient)
-        member.client._check_budget = self._check_budget
+        self._crew.refuse_in_handler("pool.client")
+        deadline = Deadline(check_timeout("timeout", timeout))
+        lent: Question[Any] = Question("")
+        released = threading.Event()
+
+        def lend(seat: Seat) -> None:
+            seat.released = released
+            if lent.run(lambda: self._fresh(seat, deadline)):
+                released.wait()
+
+        self._crew.submit(lend)
         try:
-            yield member.client
+            client: Any = lent.wait(deadline)
+            yield watched(client, self._check_budget)
         finally:
-            self._clients.give_back(member, reusable=False)
+            released.set()
 
     # What is known.
 
     @property
     def size(self) -> int:
         """How many CLIs there are, at most."""
-        return self._clients.size
+        return self._crew.size
 
     @property
     def options(self) -> Options:
@@ -353,16 +355,15 @@ class Pool(Generic[D]):
     @property
     def cost_usd(self) -> float:
         """What the pool has cost, as the CLIs report it."""
-        return self._clients.cost_usd
+        return self._crew.cost_usd
 
     @property
     def state(self) -> str:
         """``open`` or ``closed``."""
-        return "closed" if self._clients.is_closed else "open"
+        return "closed" if self._crew.is_closed else "open"
 
     def __repr__(self) -> str:
-        _, ready, lent = self._clients.counts
-        return f"<Pool {self.state} size={self.size} ready={ready} lent={lent}>"
+        return f"<Pool {self.state} size={self.size} clients={len(self._crew.clients)}>"
 
     # How.
 
@@ -387,41 +388,40 @@ class Pool(Generic[D]):
             "verbatim": self._verbatim if verbatim is None else verbatim,
         }
 
+    def _submit(self, asking: Mapping[str, Any], deadline: Deadline) -> Question[Any]:
+        self._crew.check()
+        question: Question[Any] = Question(asking["prompt"])
+
+        def ask(seat: Seat) -> None:
+            question.run(lambda: self._ask(seat, question, asking, deadline))
+
+        self._crew.submit(ask)
+        return question
+
     def _ask(
-        self,
-        asking: Mapping[str, Any],
-        deadline: Deadline,
-        started: Callable[[Turn[Any]], None] | None = None,
+        self, seat: Seat, question: Question[Any], asking: Mapping[str, Any], deadline: Deadline
     ) -> Answer:
-        member = self._take(deadline)
-        reusable, turn = False, None
+        client, turn = self._fresh(seat, deadline), None
+        error, answer = None, None
         prompt = None if asking["verbatim"] else asking["prompt"]
         try:
-            turn = member.client.submit(**asking)
-            if started is not None:
-                started(turn)
+            turn = client.submit(**asking)
+            question.runs_as(turn)
             answer = result_of(turn, deadline)
-            reusable = can_be_used_again(None, answer, prompt)
             return answer
-        except TurnError as error:
-            reusable = can_be_used_again(error, error.answer, prompt)
+        except TurnError as failure:
+            error, answer = failure, failure.answer
             raise
-        except BaseException:  # a timeout, or Ctrl-C
+        except AskTimeout:
             if turn is not None:
                 turn.cancel()
             raise
         finally:
-            self._clients.give_back(member, reusable=reusable)
+            seat.is_spoiled = not leaves_nothing(error, answer, prompt)
 
-    def _take(self, deadline: Deadline) -> Member:
-        self._check_budget()
-        member = self._clients.take(deadline)
-        try:
-            self._check_budget()  # others have spent something while this one waited
-        except BudgetExceeded:
-            self._clients.put_back(member)
-            raise
-        return member
+    def _fresh(self, seat: Seat, deadline: Deadline) -> Client[Any]:
+        self._check_budget()  # others may have spent something since it was asked for
+        return self._crew.fresh(seat, deadline)
 
     def _check_budget(self) -> None:
         budget = self._options.budget_usd
@@ -433,28 +433,38 @@ class Pool(Generic[D]):
 
 def maker(
     options: Options, handlers: Mapping[str, Any], name: str
-) -> Callable[[Member], Client[Any]]:
+) -> Callable[[Seat], Client[Any]]:
     """A function that makes the clients of a pool; it does not know the pool."""
     numbers = itertools.count(1)
 
-    def make(_: Member) -> Client[Any]:
+    def make(_: Seat) -> Client[Any]:
         # The budget is that of all of them.
-        own = options.replace(name=f"{name}-{next(numbers)}", budget_usd=None)
-        return LentClient(own, **handlers)
+        return Client(options.replace(name=f"{name}-{next(numbers)}", budget_usd=None), **handlers)
 
     return make
 
 
-def close_forgotten(clients: Clients, name: str) -> None:
-    """
-    A pool was dropped without close(): close it in the background, and warn.
+def watched(client: Client[Any], check: Callable[[], None]) -> Client[Any]:
+    """Have *client* look at the pool's budget before each question."""
 
-    The garbage collector calls this, on any thread, whatever locks that thread holds. So it
-    takes none, and leaves the closing to another thread.
-    """
-    if clients.is_closed or clients not in LIVE:
+    def checked(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            check()
+            return method(*arguments, **keywords)
+
+        return call
+
+    for name in ("ask", "submit", "stream"):
+        setattr(client, name, checked(getattr(client, name)))
+    return client
+
+
+def close_forgotten(crew: Crew, name: str) -> None:
+    """A pool was dropped without close(): close it in the background, and warn."""
+    if crew.is_closed or not crew.is_open:
         return
-    clients.close_from_collector()
+    in_background(crew.close)
     warnings.warn(
         f"{name} was not closed. Use 'with Pool(...) as pool:' or call pool.close().",
         ResourceWarning,

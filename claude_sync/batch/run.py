@@ -3,14 +3,13 @@ Drive a batch: send prompts, take in outcomes, try again, and give out items.
 
 ::
 
-    prompts -> [fill] -> workers -> [settle] -> checkpoint -> [items] -> program
+    prompts -> [send] -> workers -> [news] -> [settle] -> checkpoint -> [items] -> program
 
 Every wait of ``claude_sync.map`` is here.
 
-* The program's thread drives: it reads the prompts, so that a generator is used by one
-  thread only, and nothing is sent that nobody is going to look at. Workers settle what they
-  have done by themselves: an item is in the checkpoint when it is finished, not when the
-  program asks for it.
+* The program's thread drives, and nobody else: workers put what they have done into a queue.
+  Only the flags and :meth:`Run.cancel` are for other threads. So nothing needs a lock, and
+  Ctrl-C leaves none behind.
 * No more is open than the pace allows, so no more than that can be lost, or be spent beyond
   the budget, which is looked at before each send.
 * Every prompt that was read has exactly one item, whatever happens; only if the workers are
@@ -22,14 +21,12 @@ Every wait of ``claude_sync.map`` is here.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import heapq
 import random
-import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -50,19 +47,18 @@ from ..log import logger
 from ..support.waiting import take_from
 from .items import Item, Job, Outcome, Prompts, Task, structured_output
 from .limits import Pace, is_refusal, is_worth_another_try, wait_before
-from .workers import is_lost, outcome_of
+from .workers import Executors, Threads, is_lost, outcome_of
 
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint
-    from .workers import Threads
 
 __all__ = ["Rules", "Run"]
 
 # So many failures in a row that no prompt can avoid are enough; at least one of each worker.
 HOPELESS = 3
 HOPELESS_KINDS = (NotLoggedIn, CliNotFound, CliDidNotStart)
-# Workers that die one after the other: so many failures for each worker.
-LOST_IN_A_ROW = 5
+# A worker that has died is a smaller part of such a failure: another one may live.
+LOST = 0.2
 # So many prompts for each worker may have been read of which no item was taken yet.
 AHEAD = 32
 # How often a look is taken at workers that may be gone; and no wait is longer, for Ctrl-C.
@@ -80,6 +76,7 @@ class Rules:
         retry_effects: Also when tools were used.
         budget_usd: No more is sent once so much is spent.
         ordered: Whether items come in the order of the prompts.
+        form: Reads typed answers that come from another process, or None.
 
     """
 
@@ -88,6 +85,7 @@ class Rules:
     retry_effects: bool = False
     budget_usd: float | None = None
     ordered: bool = True
+    form: Any = None
 
 
 class Run:
@@ -98,8 +96,8 @@ class Run:
         prompts: The prompts.
         rules: What holds for all of them.
         pace: How fast it may go.
-        checkpoint: Where finished items are kept, or None.
-        form: Reads typed answers that come from another process, or None.
+        make_backend: Makes what asks; gets what to call when the service makes a CLI wait.
+        checkpoint: Where finished items are kept, or None; closed at the end.
         name: Makes the jobs of two runs different.
 
     """
@@ -109,126 +107,111 @@ class Run:
         prompts: Prompts,
         rules: Rules,
         pace: Pace,
+        make_backend: Callable[[Callable[[], None]], Threads | Executors],
         checkpoint: Checkpoint | None = None,
-        form: Any = None,
         name: str = "",
     ) -> None:
         self._prompts = prompts
         self._tasks = prompts.tasks(with_digests=checkpoint is not None)
         self._rules = rules
+        self.pace = pace
         self._checkpoint = checkpoint
-        self._form = form
         self._name = name
-        self.backend: Threads | None = None
-        # Only the program's thread uses these.
+        self.backend = make_backend(self.refused)
+        # What workers have done, with its task; and None, when something else has changed.
+        self._news: SimpleQueue[tuple[Task, Future[Outcome]] | None] = SimpleQueue()
+        self._settling: tuple[Task, Future[Outcome]] | None = None
+        self._open: dict[Future[Outcome], Task] = {}
         self._read = self._taken = 0
         self._last_index = -1
-        self._exhausted = False
-        # Has something in it after a change. With a condition, Ctrl-C that comes as this thread
-        # goes to sleep or wakes up would leave a lock that nobody releases, or release it twice.
-        self._news: SimpleQueue[None] = SimpleQueue()
-        # Guards everything below.
-        self._lock = threading.Lock()
-        self._pace = pace
-        self._open: dict[Future[Outcome], Task] = {}
-        self._sent = 0
+        self._exhausted = self._ended = False
         # What is asked now, or waits for its next try, by its key in the checkpoint.
-        self._keys: set[Any] = set()
+        self._keys: dict[Any, Task] = {}
         self._later: list[tuple[float, int, Task]] = []
         self._by_number: dict[int, Item] = {}
         self._in_order_of_end: deque[Item] = deque()
-        self._stopped = self._cancelled = self._ended = False
         self._fatal: BaseException | None = None
         self._given_up: BaseException | None = None
-        self._hopeless = self._lost = 0
-        # Set by handlers of signals, which may come anywhere: they take no lock.
-        self.abandoned = False
+        self._hopeless = 0.0
+        # How often the service made a CLI of ours wait, which handlers of the CLIs count.
+        self._refusals: deque[float] = deque()
+        # Set by other threads, and by handlers of signals.
+        self.stopped = self.cancelled = False
         self.done = self.failed = 0
-        self.cost_usd = 0.0 if checkpoint is None else checkpoint.cost_usd
+        self._before = 0.0 if checkpoint is None else checkpoint.cost_usd
+        self._spent = 0.0
+
+    @property
+    def cost_usd(self) -> float:
+        """What it has cost, earlier runs and failed attempts included."""
+        return self._before + max(self._spent, self.backend.cost_usd)
 
     # What the program's thread does.
 
     def items(self) -> Iterator[Item]:
         """The items, as they are finished, or in order."""
         while True:
-            self._fill()
-            if self.abandoned:
-                raise KeyboardInterrupt
+            self._send_more()
             item = self._take()
             if item is not None:
                 yield item
             elif self._is_over():
                 break
             else:
-                self._wait()
+                self._hear(self._longest_wait())
+                self._check_workers()
         if self._fatal is not None:
             raise self._fatal
 
-    def _fill(self) -> None:
+    def _send_more(self) -> None:
         """Send as much as the pace allows, or until the next item came without sending."""
-        while self._may_send():
+        while not self.stopped and self._fatal is None:
+            self._hear(0.0)  # what came meanwhile has cost something
+            if self.pace.wait(time.monotonic()) != 0.0:
+                return
             task = self._due_again() or self._next_task()
             if task is None:
                 return
             try:
-                item = self._item_without_asking(task)
+                item = self._item_without_asking(task) or self._send(task)
             except Exception as error:  # the checkpoint belongs to other prompts
-                self.fail(error)
+                self._fatal = error
                 return
-            if item is None:
-                item = self._send(task)
             if item is not None:
-                with self._lock:
-                    self._finish_locked(item, task)
+                self._finish(item, task)
                 if not self._rules.ordered or task.number == self._taken:
                     return
-
-    def _may_send(self) -> bool:
-        with self._lock:
-            if self._stopped or self._fatal is not None:
-                self._give_up_waiting_locked()
-                return False
-            return self._pace.wait(time.monotonic()) == 0.0
+        self._give_up_waiting()
 
     def _due_again(self) -> Task | None:
         """A prompt whose time to be tried again has come."""
-        with self._lock:
-            if self._later and self._later[0][0] <= time.monotonic():
-                return heapq.heappop(self._later)[2]
+        if self._later and self._later[0][0] <= time.monotonic():
+            return heapq.heappop(self._later)[2]
         return None
 
     def _next_task(self) -> Task | None:
-        if self._exhausted:
-            return None
-        if self._read - self._taken >= AHEAD * self._rules.workers:
+        if self._exhausted or self._read - self._taken >= AHEAD * self._rules.workers:
             return None  # what is finished waits for one that is not, or for the program
         try:
-            task = next(self._tasks)
-        except BaseException as error:
-            self._exhausted = True
-            if not isinstance(error, Exception):
-                raise
-            try:
-                if not isinstance(error, StopIteration):
-                    raise
-                if self._checkpoint is not None:
-                    self._checkpoint.check_end(self._last_index + 1, self._prompts.has_keys)
-            except Exception as problem:
-                self.fail(problem)
-            return None
-        self._read += 1
-        self._last_index = task.index
+            task = next(self._tasks, None)
+            if task is None and self._checkpoint is not None:
+                self._checkpoint.check_end(self._last_index + 1, self._prompts.has_keys)
+        except Exception as error:  # the program's, or the checkpoint is that of more prompts
+            self._fatal, task = error, None
+        self._exhausted = task is None
+        if task is not None:
+            self._read += 1
+            self._last_index = task.index
         return task
 
     def _item_without_asking(self, task: Task) -> Item | None:
         if task.error is not None:
             return task.item(error=task.error)
-        if self._checkpoint is not None and not task.attempts:
-            with self._lock:
-                item = self._checkpoint.find(task, self._form)
+        if self._checkpoint is not None and task.last_error is None:
+            item = self._checkpoint.find(task, self._rules.form)
             if item is not None:
                 return item
-            if self._prompts.has_keys and task.key in self._keys:
+            if task.key in self._keys:
                 return task.item(
                     error=UsageError(f"the id {task.key!r} came before. Ids tell prompts apart.")
                 )
@@ -237,11 +220,8 @@ class Run:
         budget = self._rules.budget_usd
         if budget is not None and self.cost_usd >= budget:
             # The reason is told, not the failure before: a larger budget is what helps.
-            return task.item(
-                error=BudgetExceeded(
-                    f"the batch has cost {self.cost_usd:.4f} USD of its budget of {budget:g}"
-                )
-            )
+            what = f"the batch has cost {self.cost_usd:.4f} USD of its budget of {budget:g}"
+            return task.item(error=BudgetExceeded(what))
         return None
 
     def _send(self, task: Task) -> Item | None:
@@ -250,155 +230,139 @@ class Run:
             prompt, attach = task.content()
         except Exception as error:  # a file that is missing, an object that is no file
             return task.item(error=error)
-        task.attempts += 1
-        job = Job(task.index, prompt, attach, task.attempts, self._name)
-        with self._lock:
-            self._sent += 1
-            self._pace.sent(time.monotonic())
-            if self._prompts.has_keys:
-                self._keys.add(task.key)
-        assert self.backend is not None
+        job = Job(task.index, prompt, attach, task.attempts + 1, self._name)
         try:
             future = self.backend.submit(job)
         except Exception as error:  # an executor that is broken, or was shut down
-            with self._lock:
-                self._sent -= 1
-                self._pace.failed()
-                self._given_up = error
-            task.attempts -= 1
+            self._given_up = error
             return task.item(error=error)
-        with self._lock:
-            self._open[future] = task
-        future.add_done_callback(self._settle)
+        task.attempts += 1
+        self.pace.sent(time.monotonic())
+        self._keys[task.key] = task
+        self._open[future] = task
+        future.add_done_callback(lambda future: self._news.put((task, future)))
         return None
 
     def _take(self) -> Item | None:
-        with self._lock:
-            if self._rules.ordered:
-                item = self._by_number.pop(self._taken, None)
-            else:
-                item = self._in_order_of_end.popleft() if self._in_order_of_end else None
+        if self._rules.ordered:
+            item = self._by_number.pop(self._taken, None)
+        else:
+            item = self._in_order_of_end.popleft() if self._in_order_of_end else None
         self._taken += item is not None
         return item
 
     def _is_over(self) -> bool:
-        with self._lock:
-            if self._sent or self._later or self._by_number or self._in_order_of_end:
-                return False
-            return self._exhausted or self._stopped or self._fatal is not None
+        if self._open or self._later or self._by_number or self._in_order_of_end:
+            return False
+        return self._exhausted or self.stopped or self._fatal is not None
 
-    def _wait(self) -> None:
-        """Until a worker is done, or it is time to send something."""
-        assert self.backend is not None
-        with self._lock:
-            longest = self._time_to_send_locked()
-        with contextlib.suppress(Empty):
-            take_from(self._news, longest)
-            while True:  # one look at what has changed is enough
-                self._news.get_nowait()
+    def _longest_wait(self) -> float:
+        """In how many seconds something may be sent, or a look at the workers is due."""
+        now = time.monotonic()
+        wait = self.pace.wait(now)
+        times = [CHECK_EVERY]
+        if wait is not None:
+            times += [wait] if wait and not self._exhausted else []
+            times += [max(wait, self._later[0][0] - now)] if self._later else []
+        return max(0.001, min(times))
+
+    def _check_workers(self) -> None:
+        """If the workers are gone, what they were doing is not waited for."""
         try:
             self.backend.check()
         except Exception as error:
-            self._abandon(error)
-
-    def _time_to_send_locked(self) -> float:
-        """In how many seconds something may be sent, or a look at the workers is due."""
-        now = time.monotonic()
-        wait = self._pace.wait(now)
-        if wait is None:
-            return CHECK_EVERY
-        times = [CHECK_EVERY]
-        if wait and not self._exhausted:
-            times.append(wait)
-        if self._later:
-            times.append(max(wait, self._later[0][0] - now))
-        return max(0.001, min(times))
-
-    def _abandon(self, error: BaseException) -> None:
-        """The workers are gone: what they were doing is not waited for."""
-        with self._lock:
             self._fatal = self._fatal or error
-            self._give_up_waiting_locked()
+            self._give_up_waiting()
             self._open.clear()
-            self._sent = 0
             # What came after it was finished, and is given out.
             self._in_order_of_end.extend(each for _, each in sorted(self._by_number.items()))
             self._by_number.clear()
             self._rules = dataclasses.replace(self._rules, ordered=False)
 
-    # What workers do.
+    # What workers have done.
 
-    def _settle(self, future: Future[Outcome]) -> None:
-        outcome = outcome_of(future)
-        with self._lock:
-            task = self._open.pop(future, None)
-            if task is None:
-                return
-            self._sent -= 1
-            try:
-                self._count_locked(task, outcome)
-            except Exception as error:  # nothing may leave the program waiting
-                self._fatal = self._fatal or error
-        self._news.put(None)
+    def refused(self) -> None:
+        """The service made a CLI wait. On any thread."""
+        self._refusals.append(time.monotonic())
 
-    def _count_locked(self, task: Task, outcome: Outcome) -> None:
-        now = time.monotonic()
+    def _hear(self, longest: float) -> None:
+        """Take in what has been done; wait for something so long."""
+        while self._refusals:
+            self.pace.noticed(self._refusals.popleft())
+        try:
+            while True:
+                self._settling = self._settling or take_from(self._news, longest)
+                longest = 0.0
+                if self._settling is not None:
+                    self._settle(*self._settling)
+                    self._settling = None
+        except Empty:
+            pass
+
+    def _settle(self, task: Task, future: Future[Outcome]) -> None:
+        if future not in self._open:
+            return
+        try:
+            self._count(task, future)
+        except Exception as error:  # nothing may leave the program waiting
+            self._fatal = self._fatal or error
+        del self._open[future]
+
+    def _count(self, task: Task, future: Future[Outcome]) -> None:
+        outcome, now = outcome_of(future), time.monotonic()
         task.cost_usd += outcome.cost_usd
         task.seconds += outcome.seconds
-        self.cost_usd += outcome.cost_usd
+        self._spent += outcome.cost_usd
         error = outcome.error
-        for _ in range(outcome.refusals):
-            self._pace.noticed(now)
-        if self._cancelled and isinstance(error, ClientClosed):
+        if isinstance(self.backend, Executors):  # of its own CLIs it was heard at once
+            for _ in range(outcome.refusals):
+                self.pace.noticed(now)
+        if self.cancelled and isinstance(error, ClientClosed):
             error = TurnInterrupted("the batch was cancelled while this was asked")
         if error is None and outcome.answer is not None:
             tokens = tokens_of(outcome.answer)
-            self._pace.answered(now, outcome.seconds, outcome.answer.num_turns, tokens)
-            self._hopeless = self._lost = 0
-            error = self._read_data(outcome)
+            self.pace.answered(now, outcome.seconds, outcome.answer.num_turns, tokens)
+            self._hopeless = 0.0
+            error = self._read_data(outcome.answer)
         elif error is not None and is_refusal(error):
-            self._pace.refused(now, outcome.seconds)
+            self.pace.refused(now, outcome.seconds)
         else:
-            self._pace.failed()
+            self.pace.failed()
         if error is None:
-            item = task.item(outcome.answer)
-        else:
-            task.attempts -= not outcome.was_sent
-            if self._failed_locked(task, outcome, error, now):
-                self._spend_locked(outcome.cost_usd)
-                return
-            item = task.item(error=error)
-        self._finish_locked(item, task, outcome.cost_usd)
+            self._finish(task.item(outcome.answer), task)
+            return
+        task.attempts -= not outcome.was_sent
+        if not self._is_tried_again(task, outcome, error, now):
+            self._finish(task.item(error=error), task)
 
-    def _read_data(self, outcome: Outcome) -> Exception | None:
+    def _read_data(self, answer: Any) -> Exception | None:
         """Make the typed answer of what another process has sent."""
         from ..schema import Mismatch
 
-        answer = outcome.answer
-        if self._form is None or answer is None or answer.data is not None:
+        form = self._rules.form
+        if form is None or answer.data is not None:
             return None
         try:
-            answer.data = self._form.read(structured_output(answer))
+            answer.data = form.read(structured_output(answer))
             return None
         except Mismatch as mismatch:
             problems = tuple(mismatch.problems)
         except Exception as error:  # a class of the program's may raise anything
             problems = (f"{type(error).__name__}: {error}",)
-        return ReturnsError(f"the answer is not {self._form.name}", answer, answer.result, problems)
+        return ReturnsError(f"the answer is not {form.name}", answer, answer.result, problems)
 
-    def _failed_locked(
+    def _is_tried_again(
         self, task: Task, outcome: Outcome, error: BaseException, now: float
     ) -> bool:
-        """Note a failure; True if it is tried again."""
+        """Note a failure, and when it is tried again; False if it is not."""
         tries = task.attempts + (not outcome.was_sent)
         delay = wait_before(max(1, tries), error, time.time(), random.random())
-        resets_at = error.resets_at if isinstance(error, RateLimited) else None
-        if resets_at is not None and resets_at > time.time():
+        if isinstance(error, RateLimited) and (error.resets_at or 0.0) > time.time():
             # It is the account's limit, so it is everybody's.
             logger.warning("the usage limit is reached; waiting for %.0f s", delay)
-            self._pace.hold(now + delay)
-        self._note_hopeless_locked(error)
-        if self._stopped or self._given_up is not None:
+            self.pace.hold(now + delay)
+        self._note_hopeless(error)
+        if self.stopped or self._given_up is not None:
             return False
         if not self._is_worth_it(task, outcome, error):
             return False
@@ -407,17 +371,15 @@ class Run:
         task.last_error = error
         logger.warning("retrying prompt %d in %.1f s: %s", task.index, delay, first_line(error))
         heapq.heappush(self._later, (now + delay, task.number, task))
+        self._remember_cost()
         return True
 
-    def _note_hopeless_locked(self, error: BaseException) -> None:
-        workers = self._rules.workers
+    def _note_hopeless(self, error: BaseException) -> None:
         if is_lost(error):
-            self._lost += 1
+            self._hopeless += LOST
         elif isinstance(error, HOPELESS_KINDS) or not isinstance(error, ClaudeError):
             self._hopeless += 1
-        if self._given_up is None and (
-            self._hopeless >= max(HOPELESS, workers) or self._lost >= LOST_IN_A_ROW * workers
-        ):
+        if self._given_up is None and self._hopeless >= max(HOPELESS, self._rules.workers):
             logger.warning("giving up on the rest of the batch: %s", first_line(error))
             self._given_up = error
 
@@ -426,75 +388,27 @@ class Run:
             return not outcome.was_sent and self._hopeless <= self._rules.retries
         if task.attempts > self._rules.retries:
             return False
-        if outcome.effects and not self._rules.retry_effects and is_worth_another_try(error):
+        if not (is_lost(error) or is_worth_another_try(error)):
+            return False
+        if outcome.effects and not self._rules.retry_effects:
             logger.warning("not retried, because tools were used; retry_effects=True allows it")
             return False
-        return is_lost(error) or is_worth_another_try(error)
+        return True
 
-    def refused(self) -> None:
-        """The service made a CLI wait."""
-        with self._lock:
-            self._pace.noticed(time.monotonic())
-
-    def spend(self, amount: float) -> None:
-        """Something was spent that is the cost of no item, and still counts."""
-        with self._lock:
-            self.cost_usd += amount
-            self._spend_locked(amount)
-
-    def _spend_locked(self, amount: float) -> None:
-        if self._checkpoint is not None and not self._ended:
-            try:
-                self._checkpoint.spend(amount)
-            except Exception as error:  # the disk is full
-                self._fatal = self._fatal or error
-
-    # The end.
-
-    def stop(self) -> None:
-        """Send nothing more. Handlers of signals call this, so it waits for no lock."""
-        self._stopped = True
-        self._news.put(None)
-
-    def cancel(self) -> None:
-        """Send nothing more, and withdraw what no worker has begun."""
-        self.stop()
-        with self._lock:
-            self._cancelled = True
-            futures = list(self._open)
-        for future in futures:
-            future.cancel()
-
-    def end(self) -> None:
-        """
-        Nobody wants any more items; what still comes is not written down.
-
-        What waits to be tried again is: it has cost something.
-        """
-        self.cancel()
-        with self._lock:
-            self._give_up_waiting_locked()
-            self._ended = True
-
-    def fail(self, error: BaseException) -> None:
-        """Send nothing more, and raise *error* after what is finished."""
-        with self._lock:
-            self._fatal = self._fatal or error
-
-    def _give_up_waiting_locked(self) -> None:
+    def _give_up_waiting(self) -> None:
         """What was to be tried again is not; its item tells why it failed."""
         while self._later:
             task = self._later.pop()[2]
-            self._finish_locked(task.item(error=task.last_error), task)
+            self._finish(task.item(error=task.last_error), task)
 
-    def _finish_locked(self, item: Item, task: Task, spent: float = 0.0) -> None:
+    def _finish(self, item: Item, task: Task) -> None:
         """It is on the disk before anybody sees it."""
+        if self._keys.get(task.key) is task:
+            del self._keys[task.key]
         # What was never asked has nothing to be remembered; what was restored is.
-        is_told = not item.restored and (item.ok or item.attempts > 0)
-        self._keys.discard(task.key)
-        if self._checkpoint is not None and is_told and not self._ended:
+        if self._checkpoint is not None and not item.restored and (item.ok or item.attempts):
             try:
-                self._checkpoint.add(item, task, spent)
+                self._checkpoint.add(item, task, self.cost_usd)
             except Exception as error:  # the disk is full
                 self._fatal = self._fatal or error
         self.done += 1
@@ -503,6 +417,41 @@ class Run:
             self._by_number[task.number] = item
         else:
             self._in_order_of_end.append(item)
+
+    def _remember_cost(self) -> None:
+        if self._checkpoint is not None:
+            try:
+                self._checkpoint.spend(self.cost_usd)
+            except Exception as error:  # the disk is full
+                self._fatal = self._fatal or error
+
+    # The end.
+
+    def stop(self) -> None:
+        """Send nothing more. On any thread; handlers of signals call this, too."""
+        self.stopped = True
+        self._news.put(None)
+
+    def cancel(self) -> None:
+        """Send nothing more, and withdraw or interrupt what is open. On any thread."""
+        self.cancelled = True
+        self.stop()
+        for future in list(self._open):
+            future.cancel()
+        self.backend.close()
+
+    def end(self) -> None:
+        """Nobody wants any more items; what is finished, and what has been spent, is remembered."""
+        if self._ended:
+            return
+        self._ended = True
+        self.stop()
+        self._hear(0.0)
+        self._give_up_waiting()
+        self.cancel()
+        if self._checkpoint is not None:
+            self._remember_cost()
+            self._checkpoint.close()
 
 
 def tokens_of(answer: Any) -> int:

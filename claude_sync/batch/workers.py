@@ -5,11 +5,11 @@ Who asks: one attempt at one prompt, on threads, processes or machines.
 
     Job -> [threads of ours | an executor | Dask | Ray] -> attempt() -> Outcome
 
-Threads of the batch call :func:`attempt` with its clients. Other executors get
-:func:`attempt_in_worker`, which is importable and whose arguments and results pickle; in their
-processes it keeps one set of clients for all attempts, and lets go of it when nobody needs it
-any more. Whether to try again is not decided here: one attempt is one conversation, and the
-:class:`Outcome` tells what it has cost, whatever came of it.
+Threads of the batch call :func:`attempt`. Other executors get :func:`attempt_in_worker`, which is
+importable and whose arguments and results pickle; in their processes it keeps one crew for all
+attempts, whose CLIs end when nobody needs them any more. Whether to try again is not decided
+here: one attempt is one conversation, and the :class:`Outcome` tells what it has cost, whatever
+came of it.
 """
 
 from __future__ import annotations
@@ -20,39 +20,28 @@ import hashlib
 import multiprocessing
 import os
 import pickle
-import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Future
 from concurrent.futures.process import ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..client import Client
 from ..errors import AskTimeout, ClaudeError, TurnInterrupted, UsageError
 from ..log import logger
-from ..messages.answer import Answer
 from ..messages.system import ApiRetry
 from ..options import Options
-from .clients import FORM_TOOL, Clients, Deadline, Member, can_be_used_again, result_of
+from .crew import EXIT_TIME, FORM_TOOL, Crew, Deadline, Seat, leaves_nothing, result_of
 from .items import Job, Outcome
 
-if TYPE_CHECKING:
-    from ..engine.turn import Turn
+__all__ = ["Executors", "Settings", "Threads", "backend_for", "check_executor", "crew_for"]
 
-__all__ = ["Settings", "attempt", "attempt_in_worker", "backend_for", "clients_for"]
-
-# How long a process keeps CLIs that nobody uses.
+# After so many seconds without a prompt a process that is not ours ends its CLIs.
 IDLE_TIME = 60.0
-# A process that ends has no time for more.
-EXIT_TIME = 5.0
-# So many CLIs more than workers, if each answers once: the next one starts meanwhile.
-SPARE = 4
 # How long a worker elsewhere waits for the end, and the cost, of what took too long.
 SETTLE_TIME = 5.0
 # How long Dask's scheduler may be out of reach.
 LOST_AFTER = 5.0
-# Two sums of the same small figures.
-SAME = 1e-9
 # What the service says to the CLI when it has no room; None: it said nothing.
 REFUSALS = (None, 408, 429, 500, 502, 503, 504, 529)
 # What executors say of a worker that has died; their packages may not be installed.
@@ -68,7 +57,7 @@ class Settings:
         options: Of every client.
         workers: How many may be asked at once.
         timeout, idle_timeout: Of each attempt.
-        key: The same for the same settings: by it a process knows its clients again.
+        key: The same for the same settings: by it a process knows its crew again.
 
     """
 
@@ -91,59 +80,48 @@ class Settings:
         return dataclasses.replace(self, key=hashlib.sha256(told).hexdigest()[:16])
 
 
-def clients_for(
+def crew_for(
     settings: Settings,
     handlers: Mapping[str, Any] | None = None,
     refused: Callable[[], None] | None = None,
-    late: Callable[[float], None] | None = None,
-) -> Clients:
-    """
-    The clients of a batch: CLIs are started when they are needed, and a little ahead of that.
+    idle_time: float | None = None,
+) -> Crew:
+    """The threads and CLIs of a batch. *refused*: the service makes a CLI wait."""
 
-    *refused* is called when the service makes a CLI wait.
-    """
-
-    def make(member: Member) -> Client[Any]:
+    def make(seat: Seat) -> Client[Any]:
         client: Client[Any] = Client(settings.options, **(handlers or {}))
 
         def hear(message: Any) -> None:
             if isinstance(message, ApiRetry) and message.error_status in REFUSALS:
-                if refused is None:
-                    member.refusals += 1
-                else:
+                seat.refusals += 1
+                if refused is not None:
                     refused()
 
         def count(use: Any) -> None:
-            member.tools += use.name != FORM_TOOL
+            seat.tools += use.name != FORM_TOOL
 
         client.on_system(hear)
         client.on_tool_use(count)
         return client
 
-    workers = settings.workers
     name = f"batch-{settings.key[:6]}"
-    size = workers + min(workers, SPARE)
-    return Clients(make, size, name, ahead=False, askers=workers, late=late)
+    return Crew(make, settings.workers, name, idle_time=idle_time)
 
 
-def attempt(clients: Clients, settings: Settings, job: Job, settle_time: float = 0.0) -> Outcome:
+def attempt(
+    crew: Crew, seat: Seat, settings: Settings, job: Job, settle_time: float = 0.0
+) -> Outcome:
     """Ask once, in a conversation of its own. Raises nothing that is about the prompt."""
     begun = time.monotonic()
     try:
-        member = clients.take(Deadline(None))
+        client = crew.fresh(seat, Deadline(None))
     except ClaudeError as error:
         return Outcome(error=error, seconds=time.monotonic() - begun, was_sent=False)
-    clients.tell_late(clients.settle(member))  # not the cost of this prompt
-    begun, spent = time.monotonic(), 0.0
-    tools, refusals = member.tools, member.refusals
-    turn: Turn[Any] | None = None
-    answer: Answer | None = None
-    failure: Exception | None = None
-    reusable = False
+    begun, spent = time.monotonic(), client.cost_usd
+    tools, refusals = seat.tools, seat.refusals
+    turn, answer, failure = None, None, None
     try:
-        turn = member.client.submit(
-            job.prompt, attach=job.attach, idle_timeout=settings.idle_timeout
-        )
+        turn = client.submit(job.prompt, attach=job.attach, idle_timeout=settings.idle_timeout)
         answer = result_of(turn, Deadline(settings.timeout))
     except Exception as error:  # whatever is wrong with the prompt
         failure = error
@@ -151,135 +129,52 @@ def attempt(clients: Clients, settings: Settings, job: Job, settle_time: float =
             turn.cancel()
             with contextlib.suppress(Exception):
                 turn.exception(settle_time)
-    except BaseException:
-        if turn is not None:
-            turn.cancel()
-        raise
-    finally:
-        spent = clients.settle(member)
-        effects = member.tools > tools
-        if turn is not None and not effects:
-            prompt = None if settings.options.verbatim else job.prompt
-            told = answer if failure is None else getattr(failure, "answer", None)
-            reusable = can_be_used_again(failure, told, prompt)
-        clients.give_back(member, reusable=reusable and not effects)
+    effects = seat.tools > tools
+    told = answer if failure is None else getattr(failure, "answer", None)
+    prompt = None if settings.options.verbatim else job.prompt
+    seat.is_spoiled = effects or not leaves_nothing(failure, told, prompt)
     return Outcome(
         answer,
         failure,
-        cost_usd=cost_of(answer, spent),
+        cost_usd=max(0.0, client.cost_usd - spent) if answer is None else answer.cost_usd,
         seconds=time.monotonic() - begun,
         effects=effects,
         was_sent=turn is not None,
-        refusals=member.refusals - refusals,
+        refusals=seat.refusals - refusals,
     )
-
-
-def cost_of(answer: Answer | None, difference: float) -> float:
-    """What an attempt has cost: what the client has, which knows of failures, too."""
-    if answer is not None and abs(answer.cost_usd - difference) < SAME:
-        return answer.cost_usd
-    return max(0.0, difference)
 
 
 # In processes of executors.
 
-
-class Shared:
-    """Clients that all attempts of this process use; the lock of the module guards it."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.clients = clients_for(settings)
-        self.users = 0
-        self.timer: threading.Timer | None = None
-
-
-SHARED: dict[str, Shared] = {}
-LOCK = threading.Lock()
+# By process, as a forked child has its parent's, and by the key of the settings.
+SHARED: dict[tuple[int, str], Crew] = {}
 
 
 def attempt_in_worker(settings: Settings, job: Job) -> Outcome:
-    """As :func:`attempt`, with the clients of this process."""
-    shared = borrow(settings)
-    try:
-        outcome = attempt(shared.clients, settings, job, SETTLE_TIME)
-    finally:
-        release(settings.key, shared)
+    """As :func:`attempt`, with the crew of this process."""
+    place = (os.getpid(), settings.key)
+    if place not in SHARED:
+        SHARED.setdefault(place, crew_for(settings, idle_time=IDLE_TIME))
+        if multiprocessing.parent_process() is not None:
+            # Processes of multiprocessing end without the exit handlers that others have.
+            from multiprocessing.util import Finalize
+
+            Finalize(None, close_shared, exitpriority=10)
+    outcome = Threads(SHARED[place], settings, SETTLE_TIME).submit(job).result()
     if outcome.answer is not None and settings.options.returns is not None:
         # An object of the program's class: made again, by that class, where it is wanted.
         outcome.answer.data = None
     return dataclasses.replace(outcome, error=portable(outcome.error))
 
 
-def borrow(settings: Settings) -> Shared:
-    """The clients for these settings; others that nobody uses are closed."""
-    with LOCK:
-        unused = [key for key, each in SHARED.items() if not each.users and key != settings.key]
-        forgotten = [SHARED.pop(key) for key in unused]
-        shared = SHARED.get(settings.key)
-        if shared is None:
-            shared = SHARED[settings.key] = Shared(settings)
-            close_with_process()
-        shared.users += 1
-        for each in (*forgotten, shared):
-            if each.timer is not None:
-                each.timer.cancel()
-    for each in forgotten:
-        each.clients.close(EXIT_TIME)
-    return shared
-
-
-def release(key: str, shared: Shared) -> None:
-    """It is not used any more; soon, if it still is not, it is closed."""
-
-    def close_if_unused() -> None:
-        with LOCK:
-            if shared.users or SHARED.get(key) is not shared:
-                return
-            del SHARED[key]
-        shared.clients.close(EXIT_TIME)
-
-    with LOCK:
-        shared.users -= 1
-        if not shared.users:
-            shared.timer = threading.Timer(IDLE_TIME, close_if_unused)
-            shared.timer.daemon = True
-            shared.timer.start()
-
-
 def close_shared() -> None:
     """End the CLIs of this process."""
-    with LOCK:
-        left = list(SHARED.values())
-        SHARED.clear()
-    for each in left:
-        if each.timer is not None:
-            each.timer.cancel()
-        each.clients.close(EXIT_TIME)
-
-
-def close_with_process() -> None:
-    """Processes of multiprocessing end without the exit handlers that others have."""
-    if multiprocessing.parent_process() is not None:
-        from multiprocessing.util import Finalize
-
-        Finalize(None, close_shared, exitpriority=10)
-
-
-def forget_shared() -> None:
-    """In a forked child: the clients, and the lock, are the parent's."""
-    global LOCK
-    LOCK = threading.Lock()
-    SHARED.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=forget_shared)
+    while SHARED:
+        SHARED.popitem()[1].close(EXIT_TIME)
 
 
 def portable(error: BaseException | None) -> BaseException | None:
     """The error, or another one that tells the same and can be sent."""
-    if error is None:
-        return None
     try:
         pickle.loads(pickle.dumps(error))
         return error
@@ -293,33 +188,44 @@ def portable(error: BaseException | None) -> BaseException | None:
 class Threads:
     """Threads of this process."""
 
-    def __init__(self, clients: Clients, settings: Settings) -> None:
-        self._clients = clients
+    def __init__(self, crew: Crew, settings: Settings, settle_time: float = 0.0) -> None:
+        self._crew = crew
         self._settings = settings
+        self._settle_time = settle_time
 
     def submit(self, job: Job) -> Future[Outcome]:
         """Have an attempt made."""
         future: Future[Outcome] = Future()
-        self._clients.askers.run(lambda: self._work(future, job))
+
+        def work(seat: Seat) -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(
+                        attempt(self._crew, seat, self._settings, job, self._settle_time)
+                    )
+                except BaseException as error:  # handed to whoever waits for it
+                    future.set_exception(error)
+
+        self._crew.submit(work)
         return future
 
-    def _work(self, future: Future[Outcome], job: Job) -> None:
-        if not future.set_running_or_notify_cancel():
-            return
-        try:
-            future.set_result(attempt(self._clients, self._settings, job))
-        except BaseException as error:  # handed to whoever waits for it
-            future.set_exception(error)
+    @property
+    def cost_usd(self) -> float:
+        """What its CLIs have cost, where that is known: also what no prompt asked for."""
+        return self._crew.cost_usd
 
     def check(self) -> None:
-        """Threads do not get lost."""
+        """Raise, if the workers are gone. Threads do not get lost."""
 
     def close(self) -> None:
-        """The batch closes the clients."""
+        """End what belongs to the batch."""
+        self._crew.close()
 
 
-class Executors(Threads):
+class Executors:
     """Any executor of ``concurrent.futures``."""
+
+    cost_usd = 0.0
 
     def __init__(self, executor: Any, settings: Settings) -> None:
         self._executor = executor
@@ -329,6 +235,12 @@ class Executors(Threads):
         """Have an attempt made."""
         future: Future[Outcome] = self._executor.submit(attempt_in_worker, self._settings, job)
         return future
+
+    def check(self) -> None:
+        """Raise, if the workers are gone."""
+
+    def close(self) -> None:
+        """End what belongs to the batch."""
 
 
 class Processes(Executors):
@@ -350,15 +262,13 @@ class Processes(Executors):
 
     def _replace(self) -> None:
         before = self._executor
-        settings = {
-            name: getattr(before, f"_{name}", None)
-            for name in ("max_workers", "mp_context", "initializer", "max_tasks_per_child")
-        }
+        names = ("max_workers", "mp_context", "initializer", "initargs", "max_tasks_per_child")
+        settings: dict[str, Any] = {name: getattr(before, f"_{name}", None) for name in names}
         if settings["max_tasks_per_child"] is None:  # 3.10 does not know it
             del settings["max_tasks_per_child"]
         self.close()
         logger.warning("a process of the batch has died, and its executor is replaced")
-        self._executor = ProcessPoolExecutor(initargs=before._initargs, **settings)
+        self._executor = ProcessPoolExecutor(**settings)
         self._is_ours = True
 
     def close(self) -> None:
@@ -394,12 +304,11 @@ class Ray(Executors):
 
     def __init__(self, ray: Any, settings: Settings) -> None:
         # The batch counts attempts, so Ray must not make any by itself.
-        self._function = ray.remote(max_retries=0)(attempt_in_worker)
-        self._settings = settings
+        super().__init__(ray.remote(max_retries=0)(attempt_in_worker), settings)
 
     def submit(self, job: Job) -> Future[Outcome]:
         """Have an attempt made."""
-        future: Future[Outcome] = self._function.remote(self._settings, job).future()
+        future: Future[Outcome] = self._executor.remote(self._settings, job).future()
         return future
 
 

@@ -18,18 +18,17 @@ from tables import each
 import claude_sync
 from claude_sync import (
     AskTimeout,
+    BudgetExceeded,
     CliNotFound,
     Item,
     Options,
     TurnInterrupted,
     UsageError,
 )
-from claude_sync.batch import batches
-from claude_sync.batch.checkpoint import Checkpoint
-from claude_sync.batch.clients import LIVE
+from claude_sync.batch import batches, crew
 from claude_sync.batch.items import Outcome
 from claude_sync.batch.progress import LineProgress
-from claude_sync.testing import StandIn
+from claude_sync.testing import ScriptedCli, StandIn, builders
 
 
 def echo(**settings):
@@ -124,7 +123,7 @@ def test_leaving_the_block_ends_everything():
     with claude_sync.map(["a", *["[[sleep 60]] b"] * 5], workers=2, **echo()) as batch:
         assert next(batch).answer == "echo: a"
     assert list(batch) == []
-    assert batch._clients.is_closed
+    assert batch._run.backend._crew.is_closed
 
 
 @pytest.fixture
@@ -144,45 +143,10 @@ def test_a_batch_that_is_forgotten_is_ended(no_collector, progress, monkeypatch)
     pools = []
     for item in claude_sync.map(prompts, workers=2, progress=progress, **echo()):
         assert item.answer == "echo: a"
-        pools = list(LIVE)
+        pools = list(crew.LIVE)
         break
     assert len(pools) == 1
     wait_until(lambda: pools[0].is_closed)
-
-
-def test_a_batch_may_be_collected_on_a_thread_of_its_own(no_collector, tmp_path, monkeypatch):
-    """The collector comes when it likes, also while such a thread holds the lock of the batch."""
-    is_inside, may_collect, is_collected = (threading.Event() for _ in range(3))
-    add = Checkpoint.add
-
-    def collecting(checkpoint, item, *rest):
-        if item.index == 1:
-            is_inside.set()
-            may_collect.wait(PATIENCE)
-            gc.collect()
-            is_collected.set()
-        add(checkpoint, item, *rest)
-
-    monkeypatch.setattr(Checkpoint, "add", collecting)
-    circle = []  # only the collector finds what is in it
-    circle.append(circle)
-    batch = claude_sync.map(
-        list("abc"),
-        checkpoint=tmp_path / "run.db",
-        on_item=circle.append,
-        workers=1,
-        **echo(),
-    )
-    circle.append(batch)
-    first = next(batch)
-    batch._run._fill()
-    assert is_inside.wait(PATIENCE)
-    clients = batch._clients
-    del batch, circle
-    may_collect.set()
-    assert is_collected.wait(PATIENCE)
-    wait_until(lambda: clients.is_closed)
-    assert first.answer == "echo: a"
 
 
 def test_close_from_on_item_stops_it():
@@ -223,15 +187,24 @@ def test_options_may_come_as_one_object():
     assert [item.ok for item in items] == [True, False]
 
 
-def test_what_its_clis_spend_after_an_answer_counts():
-    """The pool tells the batch, which is all that knows of the budget."""
-    prompts = ["a", "b", "c", "d", "e"]
-    batch = claude_sync.map(prompts, workers=1, budget_usd=2.0, **echo(cost=0.25))
-    assert next(batch).ok
-    batch._clients.tell_late(2.0)
-    rest = list(batch)
-    assert not any(item.ok for item in rest[1:])
-    assert batch.cost_usd == 2.25 + 0.25 * rest[0].ok
+def spends_more(cli):
+    """An agent reports back after the answer, which costs two dollars."""
+    cli.accept()
+    user = cli.expect("user")
+    cli.answer("yes", to=user, total_cost_usd=0.25)
+    cli.say(builders.result("late", total_cost_usd=2.25, origin={"kind": "task-notification"}))
+    cli.swallow_input()
+
+
+def test_what_its_clis_spend_after_an_answer_counts(tmp_path):
+    """It is the cost of no prompt, and of the budget all the same."""
+    settings = {"budget_usd": 2.0, "workers": 1, "checkpoint": tmp_path / "run.db"}
+    batch = claude_sync.map(["a", "b"], transport=lambda: ScriptedCli(spends_more), **settings)
+    assert next(batch).cost_usd == 0.25
+    wait_until(lambda: batch.cost_usd == 2.25)
+    assert isinstance(next(batch).error, BudgetExceeded)
+    batch.close()
+    assert claude_sync.map(["a"], **settings).results()[0].restored
 
 
 def test_to_jsonl(tmp_path):

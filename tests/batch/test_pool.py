@@ -140,7 +140,6 @@ def test_each_question_gets_its_own_answer(style):
         ]
         assert [each.prompt for each in questions[:2]] == ["question 0", "question 1"]
         assert pool.cost_usd == pytest.approx(13 * 0.25)
-        assert pool._clients.counts[0] <= 2
     assert pool.cost_usd == pytest.approx(13 * 0.25)
 
 
@@ -208,7 +207,6 @@ def test_a_client_is_lent_for_a_conversation():
             assert client.ask("one", timeout=PATIENCE) == "echo: one"
             first = client.session_id
             assert client.ask("two", timeout=PATIENCE).session_id == first
-            assert "lent=1" in repr(pool)
             with pytest.raises(AskTimeout) as caught:
                 pool.ask("no other is there", timeout=0.05)
             assert not caught.value.sent
@@ -274,7 +272,7 @@ def test_closing_ends_everything():
         pool.submit("hello")
     with pytest.raises(ClientClosed), pool.client():
         pass
-    assert pool._clients.counts[0] == 0
+    assert pool._crew.clients == []
 
 
 def test_a_question_can_be_cancelled():
@@ -306,10 +304,10 @@ def test_a_question_that_is_cancelled_while_it_begins_is_interrupted():
         question, turn = Question("hello"), Running()
         question.set_running_or_notify_cancel()
         if order == "turn first":
-            question._runs_as(turn)
+            question.runs_as(turn)
         assert not question.cancel()
         if order == "cancel first":
-            question._runs_as(turn)
+            question.runs_as(turn)
         assert turn.cancelled == 1
 
 
@@ -360,14 +358,12 @@ def test_a_budget_holds_for_those_who_waited_for_a_client():
             threads = [threading.Thread(target=ask, daemon=True) for _ in range(5)]
             for thread in threads:
                 thread.start()
-            while len(pool._clients._waiting) < 5:
-                threading.Event().wait(0.005)
+            wait_until(lambda: pool._crew._jobs.qsize() == 5)
             client.ask("spends it all")
         for thread in threads:
             thread.join(PATIENCE)
         assert len(errors) == 5
         assert pool.cost_usd == 1.0
-        assert pool._clients.counts[1] == 1
 
 
 def test_handlers_and_typed_answers_work():
@@ -412,7 +408,7 @@ def test_closing_in_a_handler_does_not_wait():
     assert returned.wait(PATIENCE)
     assert pool.state == "closed"
     assert wait([question], PATIENCE).done  # answered, or told that the pool was closed
-    wait_until(lambda: pool._clients.counts[0] == 0)
+    wait_until(lambda: not pool._crew.clients)
 
 
 def test_a_thread_that_runs_the_handlers_may_not_wait_for_the_pool():
@@ -431,7 +427,7 @@ def test_a_thread_that_runs_the_handlers_may_not_wait_for_the_pool():
                 calls.pop(0)()
             else:
                 threading.Event().wait(0.005)
-        with pytest.raises(UsageError, match="would freeze this thread"):
+        with pytest.raises(CalledFromHandler):
             pool.ask("again", timeout=PATIENCE)
 
 
@@ -468,18 +464,18 @@ def test_bad_questions_are_refused_before_a_client_is_waited_for():
     ):
         with pytest.raises((UsageError, OSError)):
             call()
-    assert pool._clients.counts[0] == 0
+    assert pool._crew.clients == []
 
 
 def test_a_pool_that_is_forgotten_is_closed():
     """With a warning that says how to do better."""
     pool = Pool(1, **stand_in())
     pool.ask("hello", timeout=PATIENCE)
-    clients = pool._clients
+    crew = pool._crew
     with pytest.warns(ResourceWarning, match="was not closed"):
         del pool
         gc.collect()
-    wait_until(lambda: clients.counts[0] == 0)
+    wait_until(lambda: not crew.clients)
 
 
 def test_a_pool_that_was_never_used_needs_no_end():

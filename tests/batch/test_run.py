@@ -150,12 +150,13 @@ def test_items_that_nobody_takes_have_a_bound():
 def test_many_thousands_of_prompts_need_no_memory(ordered, count):
     """What is given out is not kept, and no more is read than is needed."""
     prompts = (f"prompt {number}" for number in range(count))
-    batch = batch_of(prompts, workers=1, ordered=ordered)
+    executor = InlineExecutor()
+    batch = batch_of(prompts, executor, workers=1, ordered=ordered)
     counts = []
     for item in batch:
         assert item.answer == f"echo: prompt {item.index}"
         if item.index % (count // 5) == count // 10:
-            batch._executor.tasks.clear()  # the test's own list
+            executor.tasks.clear()  # the test's own list
             gc.collect()
             counts.append(len(gc.get_objects()))
     assert batch.done == count
@@ -388,7 +389,7 @@ def test_failures_that_are_about_the_prompts_slow_nobody_down():
         executor = InlineExecutor(lambda _: Outcome(error=error, seconds=9))
         batch = batch_of(map(str, range(100)), executor, workers=40, retries=0)
         assert not any(item.ok for item in batch)
-        return batch._pace.window
+        return batch._run.pace.window
 
     assert window_after(claude_sync.PromptTooLong("long")) == 40
     assert window_after(Overloaded("busy")) <= 20
@@ -444,7 +445,7 @@ def test_an_id_comes_once(tmp_path):
     prompts = [{"prompt": "a", "id": "x"}, {"prompt": "b", "id": "x"}]
     batch = batch_of(prompts, executor, workers=2, id="id", checkpoint=tmp_path / "x")
     wait = next_in_background(batch)
-    wait_until(lambda: batch.done == 1)
+    wait_until(lambda: executor.open)
     executor.open[0][1].set_result(answered(executor.open[0][0]))
     assert wait().ok
     assert "came before" in str(next(batch).error)

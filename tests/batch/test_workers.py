@@ -20,9 +20,8 @@ from patience import PATIENCE, wait_until
 import claude_sync
 from claude_sync import ClaudeError, CliNotFound, Options, Overloaded
 from claude_sync.batch import workers
-from claude_sync.batch.clients import Deadline
 from claude_sync.batch.items import Job, structured_output
-from claude_sync.batch.workers import Settings, attempt, attempt_in_worker, clients_for
+from claude_sync.batch.workers import Settings, Threads, attempt_in_worker, crew_for
 from claude_sync.testing import ScriptedCli, StandIn, builders
 
 
@@ -96,30 +95,15 @@ def test_a_process_that_is_killed_is_replaced(tmp_path):
     assert max(item.attempts for item in items) <= 2
 
 
-def test_a_prompt_does_not_pay_for_what_came_before_it():
-    """It is told as late instead."""
-    late = []
-    asking = settings()
-    clients = clients_for(asking, late=late.append)
-    try:
-        member = clients.take(Deadline(PATIENCE))
-        member.counted = -2.0
-        clients.put_back(member)
-        outcome = attempt(clients, asking, Job(0, "a"))
-        assert (outcome.cost_usd, late) == (0.25, [2.0])
-    finally:
-        clients.close(PATIENCE)
-
-
 def test_threads_of_the_standard_library():
     """An executor in this process uses one pool for all its threads."""
     with ThreadPoolExecutor(2) as executor:
         options = {"executor": executor, "workers": 2, "cli": StandIn().command}
         assert all(item.ok for item in claude_sync.map(["a", "b", "c"], **options))
-        (shared,) = workers.SHARED.values()
+        (crew,) = workers.SHARED.values()
         assert all(item.ok for item in claude_sync.map(["a", "b"], **options))
-        assert list(workers.SHARED.values()) == [shared]
-        assert shared.users == 0
+        assert list(workers.SHARED.values()) == [crew]
+        assert len(crew.clients) <= 2
 
 
 def test_loky():
@@ -133,39 +117,27 @@ def test_loky():
         executor.shutdown(kill_workers=True)
 
 
-def test_a_process_keeps_one_pool():
-    """The same settings, the same CLIs; others, and those before are closed."""
-    first = settings()
-    attempt_in_worker(first, Job(0, "a"))
-    clients = workers.SHARED[first.key].clients
-    attempt_in_worker(settings(cli=first.options.cli), Job(1, "b"))
-    assert workers.SHARED[first.key].clients is clients
-    other = settings(cli=first.options.cli, model="other")
-    attempt_in_worker(other, Job(2, "c"))
-    assert list(workers.SHARED) == [other.key]
-    assert clients.is_closed
-
-
 def test_clients_that_nobody_uses_are_closed(monkeypatch):
-    """After a while: the batch is over, and nobody tells the worker. Not while one is used."""
+    """After a while: the batch is over, and nobody tells the worker."""
     monkeypatch.setattr(workers, "IDLE_TIME", 0.05)
     made = settings()
-    long = workers.borrow(made)
-    workers.release(made.key, workers.borrow(made))
-    assert long.timer is None
-    workers.release(made.key, long)
-    wait_until(lambda: not workers.SHARED)
-    wait_until(lambda: long.clients.is_closed)
+    assert attempt_in_worker(made, Job(0, "a")).answer == "echo: a"
+    (crew,) = workers.SHARED.values()
+    wait_until(lambda: not crew.clients)
+    assert attempt_in_worker(made, Job(1, "b")).answer == "echo: b"
+    assert list(workers.SHARED.values()) == [crew]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_worker_makes_a_pool_of_its_own():
     """The parent's is not its to use."""
-    attempt_in_worker(settings(), Job(0, "a"))
+    made = settings()
+    attempt_in_worker(made, Job(0, "a"))
     child = os.fork()
     if child == 0:
-        os._exit(0 if not workers.SHARED and workers.LOCK.acquire(blocking=False) else 1)
+        workers.close_shared()
+        os._exit(attempt_in_worker(made, Job(1, "b")).answer != "echo: b")
     assert os.waitpid(child, 0)[1] == 0
     assert workers.SHARED
 
@@ -179,13 +151,13 @@ def test_objects_of_the_programs_class_do_not_travel():
 
 def attempted(script, told=None, **more):
     """What comes of an attempt with a CLI that plays *script*."""
-    made = settings(transport=lambda: ScriptedCli(script))
+    made = settings(**{"transport": lambda: ScriptedCli(script), **more.pop("options", {})})
     made = dataclasses.replace(made, **more)
-    clients = clients_for(made, refused=told)
+    crew = crew_for(made, refused=told)
     try:
-        return attempt(clients, made, Job(0, "a"))
+        return Threads(crew, made).submit(Job(0, "a")).result(PATIENCE)
     finally:
-        clients.close(PATIENCE)
+        crew.close(PATIENCE)
 
 
 def test_a_failed_attempt_tells_what_it_has_cost():
@@ -227,21 +199,18 @@ def test_a_timeout_takes_as_long_as_it_says():
         cli.expect("user")  # which never comes
 
     begun = time.monotonic()
-    made = settings(transport=lambda: ScriptedCli(never_stops))
-    made = dataclasses.replace(made, timeout=0.3)
-    clients = clients_for(made)
-    outcome = attempt(clients, made, Job(0, "a"))
+    made = dataclasses.replace(settings(transport=lambda: ScriptedCli(never_stops)), timeout=0.3)
+    crew = crew_for(made)
+    outcome = Threads(crew, made).submit(Job(0, "a")).result(PATIENCE)
     assert time.monotonic() - begun < 3
     assert isinstance(outcome.error, claude_sync.AskTimeout)
     assert outcome.error.timeout == 0.3
-    clients.close(PATIENCE)
+    crew.close(PATIENCE)
 
 
 def test_an_attempt_without_a_cli_was_not_sent():
     """Nothing can have happened."""
-    clients = clients_for(settings(cli="/nowhere/claude"))
-    outcome = attempt(clients, settings(), Job(0, "a"))
-    clients.close(PATIENCE)
+    outcome = attempted(None, options={"transport": None, "cli": "/nowhere/claude"})
     assert isinstance(outcome.error, CliNotFound)
     assert not outcome.was_sent
 
@@ -259,9 +228,8 @@ def test_a_cli_that_is_told_to_wait_is_heard():
         cli.end_turn(user, "at last")
 
     heard = []
-    assert attempted(waits, lambda: heard.append(1)).refusals == 0
+    assert attempted(waits, lambda: heard.append(1)).refusals == 1
     assert heard == [1]
-    assert attempted(waits).refusals == 1
 
 
 def test_secrets_do_not_show():

@@ -12,7 +12,6 @@ import pytest
 
 import claude_sync
 from claude_sync.batch import limits
-from claude_sync.batch.clients import Deadline
 from claude_sync.testing.model import failure, text, tool_use
 
 START_TIMEOUT = 90.0
@@ -56,9 +55,7 @@ def test_only_where_it_works_is_a_process_used_again(each_cli, options):
         pids = []
         for number in range(2):
             pool.ask(f"hello {number}", timeout=100)
-            member = pool._clients.take(Deadline(100))
-            pids.append(member.client.pid)
-            pool._clients.give_back(member, reusable=True)
+            pids += [client.pid for client in pool._crew.clients]
     assert (len(set(pids)) == 1) == each_cli.is_new
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import inspect
+import pickle
 import threading
 import warnings
 from concurrent.futures import Future
@@ -736,3 +738,10 @@ def test_process_events_is_for_clients_without_a_dispatcher(client):
     """On a client that runs its handlers by itself it is a UsageError."""
     with pytest.raises(UsageError, match="post='manual'"):
         client.process_events()
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_client_is_not_copied(client, make):
+    """A copy would share the process and the threads; the text says what to do instead."""
+    with pytest.raises(TypeError, match="options"):
+        make(client)

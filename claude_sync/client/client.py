@@ -16,7 +16,18 @@ from __future__ import annotations
 import contextlib
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, Generic, Optional, Tuple, Type, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Dict,
+    Generic,
+    NoReturn,
+    Optional,
+    SupportsIndex,
+    Tuple,
+    Type,
+    overload,
+)
 
 from ..engine.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, near_miss
 from ..engine.session import Session, is_command
@@ -145,6 +156,13 @@ class Client(HandlerMethods, ControlMethods, Timed, Displayed, Generic[D]):
                 self._registry.add_tool(tool)
 
     # Life.
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Neither copied nor pickled: a copy would share the process and the threads."""
+        raise TypeError(
+            "a Client can be neither copied nor pickled. Pass its options, and make another "
+            "Client with them."
+        )
 
     def __enter__(self) -> Self:
         with self._session.naming:

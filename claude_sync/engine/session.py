@@ -119,7 +119,9 @@ class Session:
         self.options = options
         self.dialect = dialect_of(options.dialect)
         self.name = options.name or f"claude-{next(NUMBERS)}"
-        self.process_id = os.getpid()
+        # The process that has started the CLI: a copy in a forked child is of no use. Before the
+        # start there is nothing to share, so each may use its own.
+        self.process_id: int | None = None
         self.lock = threading.Lock()
         self.registry: Callable[[], HandlerRegistry | None] = weakref.ref(registry)
         self.queue: deque[Asked] = deque()
@@ -203,13 +205,13 @@ class Session:
 
     def is_inherited(self) -> bool:
         """Whether this is a copy, in a forked child, of the parent's."""
-        return os.getpid() != self.process_id
+        return self.process_id not in (None, os.getpid())
 
     def check_process(self) -> None:
         """Refuse a client that was inherited by fork; before any lock, which may be held."""
         if self.is_inherited():
             raise UsageError(
-                "this client belongs to the process that made it and cannot be used after "
+                "this client belongs to the process that started it and cannot be used after "
                 "fork(). Make a new Client in the child."
             )
 

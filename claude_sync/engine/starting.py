@@ -21,6 +21,7 @@ Decisions taken here and nowhere else:
 from __future__ import annotations
 
 import copy
+import os
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -196,6 +197,7 @@ class Starter:
             options = options.replace(**CONVERSATION)
         with session.lock:
             schema = self._choose_form()
+        session.process_id = os.getpid()
         limit = options.max_budget_usd
         left = None if limit is None else max(0.0, limit - session.meter.total_usd)
         # Without an id nothing has happened yet: then the options say it again.

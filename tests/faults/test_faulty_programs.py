@@ -123,6 +123,26 @@ client.close()
     assert errors == ""
 
 
+def test_fork_before_the_start(program):
+    """Then there is nothing to share: the child and the parent use a client each."""
+    running = program(
+        """
+import os, sys, claude_sync
+from claude_sync.testing import StandIn
+
+client = claude_sync.Client(cli=StandIn().command)
+child = os.fork()
+print(client.ask("child" if child == 0 else "parent"), flush=True)
+client.close()
+if child:
+    os.waitpid(child, 0)
+"""
+    )
+    code, printed, errors = running.end()
+    assert (code, errors) == (0, "")
+    assert sorted(printed.split("\n")[:-1]) == ["echo: child", "echo: parent"]
+
+
 def test_fork_in_mid_turn(program):
     """A child forked while a turn runs may exit in any way; the parent gets its answer."""
     running = program(

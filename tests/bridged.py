@@ -15,7 +15,7 @@ import pytest
 from bridge_front_end import check
 
 from claude_sync.bridge import Bridge
-from claude_sync.bridge.backend import Backend
+from claude_sync.bridge.client import Backend
 
 # Real CLIs over a bridge. It carries what is said as it is, so a test is here for what the bridge
 # itself does. Everything else that CLIs do is tested without one.

@@ -14,8 +14,8 @@ import threading
 
 from patience import PATIENCE
 
-import claude_sync.bridge.backend
-import claude_sync.bridge.tunnel
+import claude_sync.bridge.client
+import claude_sync.bridge.sessions
 from claude_sync import Transport
 from claude_sync.bridge import Bridge, serve
 from claude_sync.engine.launch.command import build_launch
@@ -80,19 +80,17 @@ def bridge_in_memory(patch):
     """What makes clients over such a bridge; ``transport=`` is that of the CLI."""
     transports = {}
 
-    start_cli = claude_sync.bridge.tunnel.start_cli
+    start_cli = claude_sync.bridge.sessions.start_cli
 
     def start(options):
         given = transports.get(options.cli) if isinstance(options.cli, str) else None
         if given is None:
             return start_cli(options)
         launch = build_launch(options.replace(cli=None, transport=given))
-        transport = given if isinstance(given, Transport) else given()
-        transport.start(launch)
-        return transport, launch
+        return (given if isinstance(given, Transport) else given()), launch
 
-    patch.setattr(claude_sync.bridge.backend, "ProcessTransport", ServedInside)
-    patch.setattr(claude_sync.bridge.tunnel, "start_cli", start)
+    patch.setattr(claude_sync.bridge.client, "ProcessTransport", ServedInside)
+    patch.setattr(claude_sync.bridge.sessions, "start_cli", start)
     with Bridge(["inside"]) as bridge:
 
         def new_client(transport=None, **options):

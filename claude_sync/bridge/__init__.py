@@ -53,11 +53,9 @@ What this backend does beyond the document in other sessions. All of it is optio
     ``sdk_session_id`` is null for a conversation that is continued, or copied, until the CLI
     has told its id, which every ``sdk.message`` has.
 ``session.send``
-    ``message`` may be a list of content blocks. Messages are asked one after the other, in order;
-    one that is sent while a turn runs waits for its end. ``session.interrupt``, ``setModel``,
-    ``setPermissionMode`` and ``setMaxThinkingTokens`` are done in the order in which they are
-    sent, too, but wait for no turn. Other calls, and answers to callbacks, do not wait for
-    anything.
+    ``message`` may be a list of content blocks. What is sent to a session is done in the order in
+    which it is sent, and nothing but a message waits for the end of a turn: a message that is
+    sent while a turn runs is asked after it.
 ``session.kill``
     ``timeout``: how many seconds the CLI has to end in peace, up to 10; 0 kills it. Until it
     has ended, and ``session.killed`` is sent, it counts for ``--max-sessions``.

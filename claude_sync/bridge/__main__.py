@@ -1,10 +1,10 @@
-"""``python -m claude_sync.bridge``: serve sessions on stdin and stdout."""
+"""``python -m claude_sync.bridge``: the same as ``claude-sync bridge``."""
 
 from __future__ import annotations
 
 import sys
 
-from .command import main
+from ..cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["bridge", *sys.argv[1:]]))

@@ -12,17 +12,13 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..cli.common import fill_streams, seconds
-from ..errors import ClaudeError
-from ..options import Options, names_of
-from .envelope import DEFAULT_CALLBACK_TIMEOUT, DEFAULT_MAX_SESSIONS
-from .options import NOT_HERE
+from ..cli.common import seconds
+from .settings import DEFAULT_CALLBACK_TIMEOUT, DEFAULT_MAX_SESSIONS, OPTIONS
 
-__all__ = ["add_arguments", "main", "run", "schema"]
+__all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run", "schema"]
 
 DESCRIPTION = """\
 Serve many Claude sessions to a front end in any language: one JSON message per line on stdin and
@@ -33,7 +29,6 @@ EPILOG = """\
 examples:
   claude-sync bridge --allow-cwd ~/projects
   claude-sync bridge --schema > bridge.schema.json
-  python -m claude_sync.bridge --help
 
 The front end answers requests for permission itself. What it may let Claude do is limited
 by who runs this process, and where; --allow-cwd limits the folders that sessions begin in.
@@ -43,9 +38,7 @@ exit codes:
   2    the command line was wrong
 """
 
-
 LEVELS = ("debug", "info", "warning", "error")
-LOG_HELP = "what to log to stderr: debug (every message), info, warning (default), error"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=positive,
         default=DEFAULT_MAX_SESSIONS,
-        help=f"sessions at the same time (default: {DEFAULT_MAX_SESSIONS})",
+        help="sessions at the same time (default: %(default)s)",
     )
     parser.add_argument(
         "--trust-client",
@@ -74,32 +67,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=seconds,
         default=DEFAULT_CALLBACK_TIMEOUT,
-        help="seconds until a permission or hook must be answered "
-        f"(default: {DEFAULT_CALLBACK_TIMEOUT:g}); raw sessions wait as long as the front end does",
+        help="seconds until a permission or hook must be answered (default: %(default)g); raw "
+        "sessions wait as long as the front end does",
     )
-    parser.add_argument("--log", metavar="LEVEL", default="warning", choices=LEVELS, help=LOG_HELP)
+    parser.add_argument(
+        "--log",
+        metavar="LEVEL",
+        default="warning",
+        choices=LEVELS,
+        help="what to log to stderr: debug (every message), info, warning (default), error",
+    )
     parser.add_argument("--schema", action="store_true", help="print a JSON Schema of all messages")
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the backend with *argv*, by default that of the process; its exit code."""
-    fill_streams()
-    parser = argparse.ArgumentParser(
-        prog="python -m claude_sync.bridge",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--cli", metavar="PATH", help="the claude executable to use")
-    add_arguments(parser)
-    arguments = parser.parse_args(argv)
-    logging.basicConfig(format="bridge: %(message)s")
-    try:
-        return run(arguments, arguments.cli)
-    except ClaudeError as error:
-        sys.stderr.write(f"bridge: {error}\n")
-        return 2
 
 
 def run(arguments: argparse.Namespace, cli: Any = None) -> int:
@@ -134,10 +112,8 @@ def schema() -> dict[str, Any]:
     text = Path(__file__).with_name("schema.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     # Settings of this library, which check themselves; the file has those of the document.
-    options = found["$defs"]["options"]["properties"]
-    for name in names_of(Options):
-        if name not in NOT_HERE:
-            options.setdefault(name, {})
+    for name in OPTIONS:
+        found["$defs"]["options"]["properties"].setdefault(name, {})
     return found
 
 

@@ -15,162 +15,216 @@ ask to end, close all CLIs in peace.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from logging import DEBUG
 from queue import Empty, SimpleQueue
-from typing import Any, Union
+from typing import Any
 
 from ..errors import ClaudeError, UsageError
-from ..log import logger, shortened
+from ..log import logger
 from ..support.checks import check_seconds
-from ..support.waiting import SLICE, take_from
-from .envelope import (
-    CALLBACK_NOT_FOUND,
-    DEFAULT_CALLBACK_TIMEOUT,
-    DEFAULT_MAX_SESSIONS,
-    INVALID_MESSAGE,
-    QUERY_METHOD_FAILED,
-    SDK_ERROR,
-    SESSION_CREATE_FAILED,
-    SESSION_NOT_FOUND,
+from ..support.waiting import SLICE, Deadline, take_from
+from .envelopes import (
+    LONGEST_LINE,
+    BoundedLines,
+    Code,
     Envelope,
     Refused,
-    is_piece,
+    log_envelope,
     raw_line,
 )
-from .options import Policy, plan_of
-from .output import SESSION_BOUND, Output
-from .pipes import LONGEST_LINE, BoundedLines, Descriptors
-from .sessions import Session, details_of
-from .threads import Workers
-from .tunnel import RawSession
+from .sessions import AnySession, Callback, DocumentedSession, RawSession, Room, details_of
+from .settings import DEFAULT_CALLBACK_TIMEOUT, DEFAULT_MAX_SESSIONS, Policy, plan_of
+from .threads import Lane, thread_of
 
-__all__ = ["Server", "serve"]
+__all__ = ["Output", "Server", "serve"]
 
-AnySession = Union[Session, RawSession]
-
+# What a pipe of Linux holds; more would cost memory of the system with each read.
+ONE_READ = 64 * 1024
+# Bytes of a session that may wait to be written.
+SESSION_BOUND = 4 * 1024 * 1024
+# Bytes of answers that may wait before nothing more is asked.
+ANSWERS_BOUND = 16 * 1024 * 1024
 # How long a CLI may take to end, at most.
 CLOSING_TIME = 10.0
 # Longer than a client takes to close.
 CLOSING = 15.0
-# A front end may read what was said last as long as it reads at all; and not for ever.
+# A front end may read what was said last as long as it reads at all.
 LAST_WORDS = 5.0
-ALL_LAST_WORDS = 60.0
-JOINING = 1.0
+# How long the thread that reads may take to end, if it does: it may be waiting for input.
+JOINING = 0.5
 # What a mistake is called that nobody has foreseen; an SDK_ERROR otherwise.
-UNFORESEEN = {
-    "a line": INVALID_MESSAGE,
-    "session.create": SESSION_CREATE_FAILED,
-    "query.call": QUERY_METHOD_FAILED,
+UNFORESEEN: dict[str, Code] = {
+    "a line": "INVALID_MESSAGE",
+    "session.create": "SESSION_CREATE_FAILED",
+    "query.call": "QUERY_METHOD_FAILED",
 }
 TOO_LONG = (
     "a line is longer than {} bytes and was not read. Send large things in several messages, "
     "or as paths of files."
 )
-# What is said to a session of each kind, and to its method.
-TO_SESSIONS = {
-    "session.send": Session.send,
-    "session.interrupt": Session.interrupt,
-    "query.call": Session.call,
-}
-TO_RAW_SESSIONS = {
-    "session.line": RawSession.message,
-    "session.credit": RawSession.add_credit,
-    "session.end_input": RawSession.end_input,
-}
+
+
+class Output:
+    """
+    What goes to the front end, written by one thread.
+
+    A front end that reads slowly must lose nothing and must not make memory grow without
+    bound. So each session has a room of its own: past it, whoever brings what the CLI of that
+    session says waits here, its inbox fills up, and its CLI is no longer read. Other sessions go
+    on. Answers and requests, which are small and for which somebody waits, never wait here; a
+    front end that lets them pile up is not listened to until it reads again.
+
+    Args:
+        write: Writes all of what it is given, or raises OSError.
+        broken: Called once if it does: nobody reads any more.
+
+    """
+
+    def __init__(self, write: Callable[[bytes], None], broken: Callable[[], None]) -> None:
+        self._write = write
+        self._tell_broken = broken
+        self._lane = Lane("bridge-writer")
+        self._lane.thread.start()
+        # Guards the rooms and what is below; notified whenever there is more room.
+        self._changed = threading.Condition(threading.Lock())
+        self._answers = Room()
+        self._written = 0
+        self._is_broken = False
+
+    def put(self, line: bytes, room: Room | None = None) -> None:
+        """Write *line* when its turn comes."""
+        room = room or self._answers
+        with self._changed:
+            room.waiting += len(line)
+            self._lane.run(functools.partial(self._write_one, line, room))
+
+    def put_in_time(self, line: bytes, room: Room, size: int) -> None:
+        """Write a *line* that takes *size* bytes of credit, once there is room for more."""
+        with self._changed:
+            self._wait(room, lambda: room.credit > 0 and room.waiting <= SESSION_BOUND)
+            room.credit -= size
+        self.put(line, room)
+
+    def wait_for_room(self) -> None:
+        """Wait until the front end has read enough of what it was answered."""
+        with self._changed:
+            self._wait(self._answers, lambda: self._answers.waiting <= ANSWERS_BOUND)
+
+    def add_credit(self, room: Room, count: int) -> None:
+        """The front end has room for more."""
+        with self._changed:
+            room.credit += count
+            self._changed.notify_all()
+
+    def close_room(self, room: Room | None = None) -> None:
+        """Whoever waits for that room goes on, and nobody waits for it again."""
+        with self._changed:
+            (room or self._answers).is_closed = True
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Wait until all is written, or the front end reads nothing for some time."""
+        self._lane.stop()
+        written = -1
+        while self._lane.thread.is_alive() and written != self._written:
+            written = self._written
+            self._lane.thread.join(LAST_WORDS)
+
+    def _wait(self, room: Room, has_room: Callable[[], bool]) -> None:
+        self._changed.wait_for(lambda: room.is_closed or self._is_broken or has_room())
+
+    def _write_one(self, line: bytes, room: Room) -> None:
+        if self._is_broken:
+            return
+        log_envelope(">", line)
+        try:
+            self._write(line)
+        except OSError as error:
+            logger.info("the front end reads no more: %s", error)
+            self._is_broken = True
+            self._tell_broken()
+        with self._changed:
+            self._written += len(line)
+            room.waiting -= len(line)
+            self._changed.notify_all()
 
 
 class Server:
     """
-    See the module.
+    See the module, and :func:`serve`.
 
-    Args:
-        read: Returns the next bytes of the front end, b"" at the end.
-        write: Writes all it is given; raises OSError if nobody reads.
-        release: Makes both come back, for good.
+    Attributes:
+        callbacks: What the front end has to answer, by its id.
 
     """
 
     def __init__(
         self,
-        read: Callable[[], bytes],
-        write: Callable[[bytes], None],
-        policy: Policy | None = None,
+        source: int,
+        sink: int,
+        policy: Policy,
         max_sessions: int = DEFAULT_MAX_SESSIONS,
         callback_timeout: float = DEFAULT_CALLBACK_TIMEOUT,
-        bound: int = SESSION_BOUND,
-        release: Callable[[], None] = lambda: None,
         longest_line: int = LONGEST_LINE,
     ) -> None:
-        self._read = read
-        self._release = release
-        self._longest_line = longest_line
-        self.policy = policy or Policy()
+        self._source = source
+        self._sink = sink
+        self.policy = policy
         self.callback_timeout = callback_timeout
+        self.callbacks: dict[str, Callback] = {}
         self._max_sessions = max_sessions
-        self._workers = Workers("bridge")
-        self._pipes = Workers("bridge-pipe")
+        self._longest_line = longest_line
         # Something is put here when it is time to end. Signal handlers may use it.
         self._ending: SimpleQueue[str] = SimpleQueue()
-        self.output = Output(write, lambda: self.stop("the front end reads no more"), bound)
-        # Guards the sessions, how many CLIs there are or may be, and whether it is closing.
+        self.output = Output(self._write, lambda: self.stop("the front end reads no more"))
+        # Guards what is below.
         self._lock = threading.Lock()
+        # All that have a CLI, or may have: those that are being closed, too.
         self._sessions: dict[str, AnySession] = {}
-        self._count = 0
-        self._closing = False
+        self._closings: list[threading.Thread] = []
+        self._is_closing = False
 
     # Its life.
 
     def serve(self) -> None:
         """Serve until the input ends, or :meth:`stop` is called; then end everything."""
-        self._pipes.run(self.output.write_all)
-        self._pipes.run(self._read_all)
+        reader = thread_of("bridge-reader", self._read_all)
+        reader.start()
         while True:
             with contextlib.suppress(Empty):
                 logger.info("the bridge ends: %s", take_from(self._ending, SLICE))
                 break
-        self.close()
+        with self._lock:
+            self._is_closing = True
+            sessions = list(self._sessions.values())
+        for session in sessions:
+            self._end(session)
+        # What was asked for before is answered, too: everything waits for a CLI, if for
+        # anything, and those are being closed.
+        deadline = Deadline(CLOSING)
+        for thread in list(self._closings):
+            thread.join(deadline.left())
+        self.output.close_room()
+        self.output.end()
+        reader.join(JOINING)
 
     def stop(self, reason: str) -> None:
         """Let :meth:`serve` come to its end. Takes no lock: for signal handlers."""
         self._ending.put(reason)
 
-    def close(self) -> None:
-        """End all sessions, and write what is still to be written."""
-        with self._lock:
-            self._closing = True
-            sessions = list(self._sessions.values())
-            self._sessions.clear()
-        for session in sessions:
-            self.run(lambda session=session: self._close_session(session))  # type: ignore[misc]
-        # What was asked for before is answered, too: everything waits for a CLI, if for
-        # anything, and those are being closed.
-        self._workers.join(CLOSING)
-        self.output.flush(LAST_WORDS, ALL_LAST_WORDS)
-        self.output.end()
-        self._release()
-        self._pipes.join(JOINING)
-
-    def run(self, task: Callable[[], None]) -> None:
-        """Run *task* on another thread."""
-        self._workers.run(task)
-
     # What goes out.
 
-    def line(
-        self, kind: str, payload: Mapping[str, Any], id: str | None, session_id: str | None
-    ) -> bytes:
-        """A message for the front end."""
-        line = Envelope(kind, payload, id, session_id).line
-        if logger.isEnabledFor(DEBUG) and not is_piece(kind, payload):
-            logger.debug("> %s", shortened(line))
-        return line
+    def send(self, envelope: Envelope) -> None:
+        """Tell the front end something for which it waits."""
+        self.output.put(envelope.line)
 
     def error(
         self,
-        code: str,
+        code: Code,
         text: str,
         id: str | None = None,
         session_id: str | None = None,
@@ -180,7 +234,12 @@ class Server:
         payload: dict[str, Any] = {"code": code, "message": text}
         if details:
             payload["details"] = details
-        self.output.put(self.line("error", payload, id, session_id))
+        self.send(Envelope("error", payload, id, session_id))
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._sink, view) :]
 
     # What comes in.
 
@@ -192,10 +251,10 @@ class Server:
             while chunk:
                 # A front end that does not read its answers is not listened to, either.
                 self.output.wait_for_room()
-                chunk = self._read()
+                chunk = os.read(self._source, ONE_READ)
                 for line in lines.feed(chunk) if chunk else lines.end():
                     if line is None:
-                        self.error(INVALID_MESSAGE, TOO_LONG.format(self._longest_line))
+                        self.error("INVALID_MESSAGE", TOO_LONG.format(self._longest_line))
                     else:
                         self.receive(line)
         except OSError as error:
@@ -205,26 +264,23 @@ class Server:
 
     def receive(self, line: bytes) -> None:
         """Follow one line, or tell why not."""
-        raw = raw_line(line)
-        if raw is not None:
-            with self._lock:
-                session = self._sessions.get(raw[0])
-            if isinstance(session, RawSession):
-                session.line(raw[1])
-                return
-        if logger.isEnabledFor(DEBUG):
-            logger.debug("< %s", shortened(line))
+        log_envelope("<", line)
         request = Envelope("a line", {})
         try:
+            raw = raw_line(line)
+            session = self._sessions.get(raw[0]) if raw is not None else None
+            if raw is not None and isinstance(session, RawSession) and not session.is_ending:
+                session.pass_on(raw[1])
+                return
             request = Envelope.read(line)
             self._follow(request)
         except Refused as refused:
             about = {"id": request.id, "session_id": request.session_id, **refused.about}
-            self.error(refused.code, refused.text, details=refused.details, **about)
+            self.error(refused.code, str(refused), details=refused.details, **about)
         except Exception as error:  # a line nobody foresaw must not end the others' sessions
             logger.exception("%s failed", request.type)
             text = f"{request.type} failed: {type(error).__name__}: {error}"
-            code = UNFORESEEN.get(request.type, SDK_ERROR)
+            code = UNFORESEEN.get(request.type, "SDK_ERROR")
             self.error(code, text, request.id, request.session_id, details_of(error))
 
     def _follow(self, request: Envelope) -> None:
@@ -235,43 +291,35 @@ class Server:
         elif request.type == "callback.response":
             self._respond(request)
         else:
-            session = self._session_of(request)
-            if isinstance(session, RawSession):
-                if request.type not in TO_RAW_SESSIONS:
-                    raise request.invalid("this session is raw. Send it session.line.")
-                TO_RAW_SESSIONS[request.type](session, request)
-            elif request.type in TO_SESSIONS:
-                TO_SESSIONS[request.type](session, request)
-            else:
-                raise request.invalid('the session was not created with "raw": true.')
+            self._session_of(request).follow(request)
 
     def _session_of(self, request: Envelope) -> AnySession:
-        with self._lock:
-            session = self._sessions.get(request.session_id or "")
-        if session is None:
+        session = self._sessions.get(request.session_id or "")
+        if session is None or session.is_ending:
             text = f"there is no session {request.session_id}. Create one with session.create."
-            raise Refused(SESSION_NOT_FOUND, text)
+            raise Refused("SESSION_NOT_FOUND", text)
         return session
 
     def _create(self, request: Envelope) -> None:
         plan = plan_of(request, self.policy)
+        session: AnySession
         try:
-            session = RawSession(self, plan) if plan.raw else Session(self, plan)
+            session = RawSession(self, plan) if plan.raw else DocumentedSession(self, plan)
         except (UsageError, TypeError) as error:
             details = details_of(error)
-            raise Refused(SESSION_CREATE_FAILED, str(error), details) from None
+            raise Refused("SESSION_CREATE_FAILED", str(error), details) from None
         with self._lock:
-            if self._closing:
-                raise Refused(SESSION_CREATE_FAILED, "the backend is being closed.")
-            if self._count >= self._max_sessions:
+            if self._is_closing:
+                raise Refused("SESSION_CREATE_FAILED", "the backend is being closed.")
+            if len(self._sessions) >= self._max_sessions:
                 text = (
-                    f"there are {self._count} sessions, which is all there may be. Kill one "
-                    "first, and wait for session.killed."
+                    f"there are {len(self._sessions)} sessions, which is all there may be. Kill "
+                    "one first, and wait for session.killed."
                 )
-                raise Refused(SESSION_CREATE_FAILED, text)
-            self._count += 1
+                raise Refused("SESSION_CREATE_FAILED", text)
             self._sessions[session.id] = session
-        self.run(lambda: self._start(session, request))
+        session.lane.thread.start()
+        session.lane.run(lambda: self._start(session, request))
 
     def _start(self, session: AnySession, request: Envelope) -> None:
         try:
@@ -279,11 +327,13 @@ class Server:
         except Exception as error:
             if not isinstance(error, (ClaudeError, OSError)):
                 logger.exception("a session could not be created")
-            with self._lock:
-                is_ours = self._sessions.pop(session.id, None) is not None
-            if is_ours:  # else it is being killed
-                self._close_session(session)
-            self.error(SESSION_CREATE_FAILED, str(error), request.id, None, details_of(error))
+            text, details = str(error), details_of(error)
+
+            def tell() -> None:
+                self.error("SESSION_CREATE_FAILED", text, request.id, details=details)
+
+            if not self._end(session, then=tell):
+                tell()  # it is being killed
 
     def _kill(self, request: Envelope) -> None:
         session = self._session_of(request)
@@ -292,35 +342,44 @@ class Server:
             seconds = CLOSING_TIME if given is None else check_seconds("timeout", given, zero=True)
         except UsageError as error:
             raise request.invalid(str(error)) from None
-        with self._lock:
-            self._sessions.pop(session.id, None)
+        killed = Envelope("session.killed", {}, request.id, session.id)
+        self._end(session, min(seconds, CLOSING_TIME), lambda: self.send(killed))
 
-        def kill() -> None:
-            self._close_session(session, min(seconds, CLOSING_TIME))
-            self.output.put(self.line("session.killed", {}, request.id, session.id))
+    def _end(
+        self,
+        session: AnySession,
+        timeout: float = CLOSING_TIME,
+        then: Callable[[], None] = lambda: None,
+    ) -> bool:
+        """Close a session on a thread of its own, then call *then*; False if it is being closed."""
 
-        self.run(kill)
-
-    def _close_session(self, session: AnySession, timeout: float = CLOSING_TIME) -> None:
-        try:
-            session.close(timeout)
-        except Exception:
-            logger.exception("a session did not close well")
-        finally:
+        def close() -> None:
+            try:
+                session.close(timeout)
+            except Exception:
+                logger.exception("a session did not close well")
             with self._lock:
-                self._count -= 1
+                del self._sessions[session.id]
+            then()
+
+        with self._lock:
+            if session.is_ending:
+                return False
+            session.is_ending = True
+            thread = thread_of(f"{session.name}-closing", close)
+            thread.start()
+            self._closings = [each for each in self._closings if each.is_alive()] + [thread]
+        return True
 
     def _respond(self, request: Envelope) -> None:
         if request.id is None:
             raise request.invalid("id is missing. Put in that of the callback.request.")
-        with self._lock:
-            sessions: list[AnySession] = list(self._sessions.values())
-        if request.session_id is not None:
-            sessions = [self._session_of(request)]
-        known = [each for each in sessions if isinstance(each, Session)]
-        if not any(session.respond(request) for session in known):
+        session = None if request.session_id is None else self._session_of(request)
+        callback = self.callbacks.get(request.id)
+        if callback is None or session not in (None, callback.session):
             text = f"there is no open callback {request.id}: it was answered, or its time is up."
-            raise Refused(CALLBACK_NOT_FOUND, text)
+            raise Refused("CALLBACK_NOT_FOUND", text)
+        callback.session.answer(callback, request)
 
 
 def serve(
@@ -355,29 +414,9 @@ def serve(
         if not os.path.isdir(folder):
             raise UsageError(f"there is no folder {folder!r} in which sessions could work.")
     policy = Policy(trust_client, tuple(map(os.path.realpath, allow_cwd)), cli)
-    pipes = Descriptors(source, sink)
-    server = Server(
-        pipes.read,
-        pipes.write,
-        policy,
-        max_sessions,
-        callback_timeout,
-        release=pipes.stop,
-        longest_line=longest_line,
-    )
+    server = Server(source, sink, policy, max_sessions, callback_timeout, longest_line)
     if handle_signals:
-        stop_at_signals(server.stop)
-    try:
-        server.serve()
-    finally:
-        pipes.close()
-
-
-def stop_at_signals(stop: Callable[[str], None]) -> None:
-    """Have *stop* called when the process is asked to end."""
-    import signal
-
-    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        number = getattr(signal, name, None)  # Windows has not all of them
-        if number is not None:
-            signal.signal(number, lambda *_, name=name: stop(name))
+        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+            if hasattr(signal, name):  # Windows has not all of them
+                signal.signal(getattr(signal, name), lambda *_, name=name: server.stop(name))
+    server.serve()

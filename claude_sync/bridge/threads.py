@@ -1,26 +1,31 @@
 """
-What the threads of a bridge share: tasks, lines on their way out, bytes on their way in.
+The threads of a bridge: tasks one after the other, and a process with those that read from it.
 
-Whoever puts something in never waits; only a thread that has nothing else to do does.
+Whoever gives a task, or lines for a process, never waits.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from ..log import logger
-from ..support.waiting import Deadline
 
 if TYPE_CHECKING:
+    from ..engine.launch.command import Launch
     from ..engine.launch.transport import Transport
 
-__all__ = ["Inbox", "Lane", "Sender", "Workers", "thread_of"]
+__all__ = ["Child", "Lane", "thread_of"]
 
-Task = Callable[[], None]
+Task = Callable[[], object]
+
+# How long a process may take to exit after the end of its output, and its last words to come.
+EXIT_PATIENCE = 2.0
+# How long a thread may take whose process is gone.
+JOINING_TIME = 5.0
 
 
 def thread_of(name: str, task: Task) -> threading.Thread:
@@ -29,143 +34,111 @@ def thread_of(name: str, task: Task) -> threading.Thread:
     return threading.Thread(target=task, name=name, daemon=True)
 
 
-class Workers:
-    """A thread for each task that runs at the same time as others."""
+class Lane:
+    """Tasks that run one after the other on a thread of their own, in the order of their coming."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._lock = threading.Lock()  # guards the threads
-        self._threads: set[threading.Thread] = set()
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self.thread = thread_of(name, self._work)
 
     def run(self, task: Task) -> None:
-        """Run *task* on a thread of its own."""
+        """Run *task* after those that came before."""
+        self._tasks.put(task)
 
-        def work() -> None:
+    def stop(self) -> None:
+        """End the thread when all that came before is done."""
+        self._tasks.put(None)
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
             try:
                 task()
             except Exception:
                 logger.exception("a task of the bridge failed")
-            finally:
-                with self._lock:
-                    self._threads.discard(threading.current_thread())
-
-        thread = thread_of(f"{self._name}-worker", work)
-        with self._lock:
-            self._threads.add(thread)
-        thread.start()
-
-    def join(self, timeout: float) -> None:
-        """Wait for all tasks, those that they start included, for at most *timeout* seconds."""
-        deadline = Deadline(timeout)
-        while not deadline.is_over():
-            with self._lock:
-                thread = next((each for each in self._threads if each.ident), None)
-            if thread is None:
-                return
-            thread.join(deadline.left())
 
 
-class Lane:
-    """Tasks that run one after the other, on whichever threads *run* has."""
-
-    def __init__(self, run: Callable[[Task], None]) -> None:
-        self._run = run
-        self._lock = threading.Lock()  # guards the tasks; the first one is being done
-        self._tasks: deque[Task] = deque()
-
-    def run(self, task: Task) -> None:
-        """Run *task* after those that came before; it must not raise."""
-        with self._lock:
-            self._tasks.append(task)
-            is_first = len(self._tasks) == 1
-        if is_first:
-            self._run(self._work)
-
-    def _work(self) -> None:
-        more = True
-        while more:
-            self._tasks[0]()
-            with self._lock:
-                self._tasks.popleft()
-                more = bool(self._tasks)
-
-
-class Sender:
+class Child:
     """
-    Lines for a process, written by a thread of its own: it may read them late, or never.
+    A process: lines go to it without waiting, and what it says goes to functions.
 
     Args:
-        failed: Called once when the process no longer reads. It must take no lock.
+        transport: The process, which is started at once; what it raises then is not caught.
+        launch: How.
+        name: For its threads.
+        take: Gets what it prints, on the thread that reads; it may wait, and so holds it up.
+        take_error: Gets what it tells people, on another thread, and b"" at the end.
+        ended: Called with the exit code, if it is known, after all that was printed.
 
     """
 
-    def __init__(self, transport: Transport, name: str, failed: Callable[[], None]) -> None:
-        self._transport = transport
-        self._failed = failed
-        # b"" closes the input of the process, None ends the thread.
-        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
-        self._has_ended = False
-        self.thread = thread_of(f"{name}-writer", self._work)
-        self.thread.start()
+    def __init__(
+        self,
+        transport: Transport,
+        launch: Launch,
+        name: str,
+        take: Callable[[bytes], None],
+        take_error: Callable[[bytes], None],
+        ended: Callable[[int | None], None],
+    ) -> None:
+        self.transport = transport
+        self._take = take
+        self._take_error = take_error
+        self._ended = ended
+        self._writer = Lane(f"{name}-writer")
+        self._errors = thread_of(f"{name}-stderr", self._read_errors)
+        self._reader = thread_of(f"{name}-reader", self._read)
+        # Held while it is closed: the second caller waits for the first.
+        self._closing = threading.Lock()
+        self._is_closed = False
+        transport.start(launch)
+
+    def begin(self) -> None:
+        """Read, and write."""
+        # The reader waits for the errors in the end, so they are started first.
+        for thread in (self._writer.thread, self._errors, self._reader):
+            thread.start()
 
     def send(self, data: bytes) -> None:
-        """Write *data* without waiting; after the end nobody wants it."""
-        if not self._has_ended:
-            self._lines.put(data)
+        """Write whole lines, some time."""
+        self._writer.run(functools.partial(self._write, data))
 
     def end_input(self) -> None:
-        """Close the input of the process when all that waits is written."""
-        self.send(b"")
+        """Close its input when all that waits is written."""
+        self._writer.run(self.transport.end_input)
 
-    def stop(self) -> None:
-        """Write no more; what waits is dropped."""
-        self._has_ended = True
-        self._lines.put(None)
-
-    def _work(self) -> None:
-        while True:
-            data = self._lines.get()
-            if data is None or self._has_ended:
+    def close(self, timeout: float) -> None:
+        """End it within *timeout* seconds, politely first; wait for that. Twice is harmless."""
+        with self._closing:
+            if self._is_closed:
                 return
+            self._is_closed = True
             try:
-                if data:
-                    self._transport.write(data)
-                    continue
-                self._transport.end_input()
-            except OSError as error:
-                logger.debug("a process of the bridge reads no more: %s", error)
-                if not self._has_ended:
-                    self._failed()
-            self._has_ended = True
-            return
+                self.transport.close(timeout)
+            finally:
+                self._writer.stop()
+                for thread in (self._reader, self._errors, self._writer.thread):
+                    if thread.ident and thread is not threading.current_thread():
+                        thread.join(JOINING_TIME)
+                self.transport.free()
 
+    def _write(self, data: bytes) -> None:
+        try:
+            self.transport.write(data)
+        except OSError as error:
+            # One that does not listen is ended: what is said to it would be lost.
+            logger.debug("a process of the bridge reads no more: %s", error)
+            self.transport.kill()
 
-class Inbox:
-    """Bytes in, bytes out, in order: any thread puts, one takes."""
+    def _read(self) -> None:
+        try:
+            while chunk := self.transport.read():
+                self._take(chunk)
+        except Exception:
+            logger.exception("reading from a process of the bridge failed")
+        self._errors.join(EXIT_PATIENCE)
+        self._ended(self.transport.wait(EXIT_PATIENCE))
 
-    def __init__(self) -> None:
-        # Guards the two below; notified of every change.
-        self._changed = threading.Condition(threading.Lock())
-        self._waiting: deque[bytes] = deque()
-        self._ended = False
-
-    def put(self, data: bytes) -> None:
-        """Add *data*; after the end nobody wants it."""
-        with self._changed:
-            if data and not self._ended:
-                self._waiting.append(data)
-                self._changed.notify_all()
-
-    def end(self) -> None:
-        """Nothing more comes: what waits can be taken, and then b""."""
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
-
-    def take(self) -> bytes:
-        """Wait for what is next; b"" at the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._ended)
-            data = b"".join(self._waiting)
-            self._waiting.clear()
-            return data
+    def _read_errors(self) -> None:
+        while chunk := self.transport.read_error():
+            self._take_error(chunk)
+        self._take_error(b"")

@@ -16,33 +16,28 @@ end (closed, killed, the session's, the backend's) is an end of what can be read
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ..engine.launch.transport import Transport
+from ..errors import UsageError
 from ..log import logger
-from ..options import Options
+from ..options import SETTINGS, Options
+from ..options.fields import agents_on_the_wire
 from ..protocol.codec import decode
 from ..protocol.control import error_reply
-from ..support.redact import redact_text, remember_secrets
+from ..support.redact import redact_text
 from ..support.waiting import Deadline, wait_for
-from .envelope import (
-    INVALID_MESSAGE,
-    SESSION_NOT_FOUND,
-    UUID_LENGTH,
-    Envelope,
-    encode_json,
-    line_prefix,
-)
-from .session_settings import raw_payload
-from .threads import Inbox
+from .envelopes import PAYLOAD_BEGINS, Envelope, json_line, line_prefix, raw_line
 
 if TYPE_CHECKING:
     from ..engine.launch.command import Launch
-    from .backend import Backend
+    from .client import Backend
 
-__all__ = ["RawTransport", "SessionTransport"]
+__all__ = ["RawTransport", "SessionTransport", "raw_payload"]
 
 Wire = Mapping[str, Any]
 
@@ -65,31 +60,30 @@ class SessionTransport(Transport):
 
     Args:
         backend: Returns the backend, started; raises if there is none any more.
-        settings: What the options of the client do not say, by name.
 
     """
 
-    def __init__(self, backend: Callable[[], Backend], settings: Wire) -> None:
+    def __init__(self, backend: Callable[[], Backend]) -> None:
         self._find_backend = backend
-        self._settings = settings
         self._payload: dict[str, Any] = {}
-        self._output = Inbox()
-        self._errors = Inbox()
-        # Guards what is below; orders what is sent. Notified at the end.
+        self._output: SimpleQueue[bytes] = SimpleQueue()
+        self._errors: SimpleQueue[bytes] = SimpleQueue()
+        # Guards what is below; orders what is sent. Notified of every change.
         self._changed = threading.Condition(threading.Lock())
         self._backend: Backend | None = None
         # What the ids of our envelopes begin with, and how many there were.
         self._ids = ""
         self._count = 0
+        # The id of the greeting.
         self._greeting = ""
         # The id of ``session.create``, until it is answered; then that of the session.
         self._creating: str | None = None
         self._session_id: str | None = None
+        # Lines of the client, while the session is being made; the greeting is the first one.
+        self._held = b""
         self._pid: int | None = None
-        # The session was killed, or is to be as soon as it is there.
         self._is_unwanted = False
         self._is_over = False
-        self._is_free = False
         self._exit_code: int | None = None
 
     # The client's side.
@@ -97,35 +91,31 @@ class SessionTransport(Transport):
     def start(self, launch: Launch) -> None:
         """Join the backend."""
         assert launch.options is not None
-        backend = self._find_backend()
-        options = launch.options.replace(**self._settings)
-        self._payload = self._payload_of(options)
-        # The secrets of the CLI there must not be shown here, either.
-        variables = {name: value for name, value in (options.env or {}).items() if value}
-        remember_secrets(variables)
-        launch.environment.update(variables)
-        launch.confidential.extend([options.mcp_servers, options.settings, options.agents])
-        self._ids = backend.join(self)
-        self._backend = backend
+        self._payload = self._payload_of(launch.options)
+        self._backend = self._find_backend()
+        self._ids = self._backend.join(self)
 
     def write(self, data: bytes) -> None:
         """Send whole lines, in the form that the backend wants; the first one is the greeting."""
         with self._changed:
-            if self._is_over or self._backend is None:
+            if self._is_over:
                 raise BrokenPipeError("the session has ended")
+            if self._session_id is not None:
+                self._write_locked(data)
+                return
             if not self._greeting:
                 greeting = decode(data.partition(b"\n")[0]) or {}
                 self._greeting = str(greeting.get("request_id"))
                 self._create_locked(greeting.get("request") or {})
-            self._write_locked(data)
+            self._held += data
 
     def read(self) -> bytes:
         """What a CLI would have printed."""
-        return self._output.take()
+        return self._output.get()
 
     def read_error(self) -> bytes:
         """What there is to say to people: about the end, mostly."""
-        return self._errors.take()
+        return self._errors.get()
 
     def close(self, timeout: float) -> None:
         """Have the session killed, which is polite; wait for that, and then no longer."""
@@ -133,7 +123,7 @@ class SessionTransport(Transport):
             # The rest is for the way there and back.
             self._kill_locked(SHARE * timeout)
             # Also of a session that is over: of its CLI something may be left.
-            wait_for(self._changed, lambda: not self._exists, Deadline(timeout))
+            wait_for(self._changed, self._is_gone, Deadline(timeout))
             self._end_locked((), self._exit_code)
 
     def kill(self) -> None:
@@ -144,14 +134,13 @@ class SessionTransport(Transport):
 
     def free(self) -> None:
         """Let go of everything."""
-        with self._changed:
-            self._is_free = True
-            self._leave_locked()
+        if self._backend is not None:
+            self._backend.leave(self)
 
     def abandon(self) -> None:
         """In a forked child: the pipes are the parent's."""
         if self._backend is not None:
-            self._backend.abandon()
+            self._backend.process.abandon()
 
     def wait(self, timeout: float) -> int | None:
         """Wait for the end; the exit code of the CLI, if the backend tells it."""
@@ -182,28 +171,27 @@ class SessionTransport(Transport):
 
     def receive(self, envelope: Wire) -> None:
         """Take an envelope for this session."""
-        kind, payload = envelope.get("type"), envelope.get("payload")
+        kind, id, payload = envelope.get("type"), envelope.get("id"), envelope.get("payload")
         payload = payload if isinstance(payload, dict) else {}
         with self._changed:
             if kind == "session.created":
-                if self._creating is not None and envelope.get("id") == self._creating:
+                if self._creating is not None and id == self._creating:
                     self._created_locked(str(envelope.get("session_id")), payload)
             elif kind == "session.killed":
                 self._session_id = None
                 told = () if self._is_unwanted else ("the backend ended the session",)
                 self._end_locked(told, 0)
             elif kind == "error":
-                self._failed_locked(envelope.get("id"), payload)
+                self._failed_locked(id, payload)
             else:
-                self._hear_locked(str(kind), envelope.get("id"), payload)
-            self._leave_locked()
+                self._hear_locked(str(kind), str(id), payload)
             self._changed.notify_all()
 
-    def backend_ended(self, reason: str, last_words: Sequence[str], exit_code: int | None) -> None:
+    def backend_ended(self, last_words: Sequence[str], exit_code: int | None) -> None:
         """The process is gone, and this session with it."""
         with self._changed:
             self._session_id = self._creating = None
-            self._end_locked([*last_words, reason], exit_code)
+            self._end_locked(last_words, exit_code)
             self._changed.notify_all()
 
     # What the two kinds of backends are told, and tell, in their own ways.
@@ -220,20 +208,19 @@ class SessionTransport(Transport):
         """The session is there: say what was held back."""
         raise NotImplementedError
 
-    def _hear_locked(self, kind: str, id: Any, payload: Wire) -> None:
+    def _hear_locked(self, kind: str, id: str, payload: Wire) -> None:
         """An envelope for this session."""
         raise NotImplementedError
 
-    def _refused_locked(self, id: Any, code: Any, text: str, payload: Wire) -> None:  # noqa: ARG002
+    def _refused_locked(self, id: str, code: Any, text: str, payload: Wire) -> None:  # noqa: ARG002
         """An error that ends nothing."""
         logger.warning("the backend of the bridge says: %s", text)
 
     # Inside.
 
-    @property
-    def _exists(self) -> bool:
-        """Whether the backend has, or is about to have, a session to be killed."""
-        return self._session_id is not None or self._creating is not None
+    def _is_gone(self) -> bool:
+        """Whether the backend has no session to be killed, nor will have."""
+        return self._session_id is None and self._creating is None
 
     def _create_locked(self, greeting: Wire) -> None:  # noqa: ARG002
         """Have the session made that a greeting of the client begins."""
@@ -256,11 +243,11 @@ class SessionTransport(Transport):
         text = redact_text(str(payload.get("message") or code))
         details = payload.get("details")
         details = details if isinstance(details, dict) else {}
-        if code == SESSION_NOT_FOUND:
+        if code == "SESSION_NOT_FOUND":
             self._session_id = None
             self._fail_locked(text, details)
         elif self._creating is None or id != self._creating:
-            self._refused_locked(id, code, text, payload)
+            self._refused_locked(str(id), code, text, payload)
         else:
             self._creating = None
             if details.get("error") in NOT_STARTED:
@@ -281,7 +268,8 @@ class SessionTransport(Transport):
 
     def _say(self, message: Wire) -> None:
         """Let the client read *message*."""
-        self._output.put(encode_json(message))
+        if not self._is_over:
+            self._output.put(json_line(message))
 
     def _send_locked(self, kind: str, payload: Wire, id: str | None = None) -> str:
         """Say something to the backend; its id."""
@@ -302,40 +290,36 @@ class SessionTransport(Transport):
         """What ``session.kill`` says."""
         return {}
 
-    def _leave_locked(self) -> None:
-        """Hear no more, if nothing more can come: a session that is being made is killed then."""
-        if self._backend is not None and self._is_free and not self._exists:
-            self._backend.leave(self)
-
-    def _end_locked(self, lines: Sequence[str], exit_code: int | None) -> None:
+    def _end_locked(self, told: Sequence[str], exit_code: int | None) -> None:
         if not self._is_over:
             self._is_over = True
             self._exit_code = exit_code
-            self._tell_people(line for text in lines for line in text.splitlines())
-            self._errors.end()
-            self._output.end()
+            for text in told:
+                self._tell_people(text)
+            self._errors.put(b"")
+            self._output.put(b"")
             self._changed.notify_all()
 
-    def _tell_people(self, lines: Any) -> None:
-        told = "".join(f"{line}\n" for line in lines)
-        self._errors.put(told.encode("utf-8", "surrogateescape"))
+    def _tell_people(self, text: str) -> None:
+        told = "".join(f"{line}\n" for line in text.splitlines())
+        if told:
+            self._errors.put(told.encode("utf-8", "surrogateescape"))
 
 
 class RawTransport(SessionTransport):
     """A session of a backend of this library: lines of the CLI as they are, both ways."""
 
-    def __init__(self, backend: Callable[[], Backend], settings: Wire) -> None:
-        super().__init__(backend, settings)
-        # What stands before each line; empty until the session is there.
+    def __init__(self, backend: Callable[[], Backend]) -> None:
+        super().__init__(backend)
+        # What stands before each line.
         self._prefix = b""
-        self._held: list[bytes] = []
         self._input_ends = False
         # Bytes that were read, and that the backend does not know of yet. The reader's alone.
         self._taken = 0
 
     def read(self) -> bytes:
         """What the CLI has printed; the backend is told that there is room for more."""
-        data = self._output.take()
+        data = super().read()
         self._taken += len(data)
         if self._taken >= CREDIT // 2:
             with self._changed:
@@ -348,7 +332,7 @@ class RawTransport(SessionTransport):
         """Tell the CLI that nothing more comes."""
         with self._changed:
             self._input_ends = True
-            if self._prefix and self._session_id is not None:
+            if self._session_id is not None:
                 self._send_locked("session.end_input", {})
 
     def _payload_of(self, options: Options) -> dict[str, Any]:
@@ -358,34 +342,60 @@ class RawTransport(SessionTransport):
         return {"timeout": timeout}
 
     def _write_locked(self, data: bytes) -> None:
-        if not self._prefix:
-            self._held.append(data)
-            return
-        assert self._backend is not None
-        between = b"}\n" + self._prefix
-        self._backend.send(self._prefix + data[:-1].replace(b"\n", between) + b"}\n")
+        if self._backend is not None and self._prefix:
+            between = b"}\n" + self._prefix
+            self._backend.send(self._prefix + data[:-1].replace(b"\n", between) + b"}\n")
 
     def _begin_locked(self, payload: Wire) -> None:
         session_id = self._session_id or ""
+        prefix = line_prefix(session_id if session_id.isascii() else "")
         # The id is part of what stands before each line, whose length is known.
-        is_uuid = session_id.isascii() and len(session_id) == UUID_LENGTH
-        if payload.get("raw") is not True or not is_uuid:
-            self._refuse_greeting_locked(NOT_RAW, INVALID_MESSAGE)
+        if payload.get("raw") is not True or len(prefix) != PAYLOAD_BEGINS or not raw_line(prefix):
+            self._refuse_greeting_locked(NOT_RAW, "INVALID_MESSAGE")
             return
-        self._prefix = line_prefix(session_id)
-        held, self._held = b"".join(self._held), []
-        self._write_locked(held)
+        self._prefix = prefix
+        self._write_locked(self._held)
         if self._input_ends:
             self._send_locked("session.end_input", {})
 
     def _refuse_greeting_locked(self, text: str, code: str | None = None) -> None:
-        advice = ADVICE if code == INVALID_MESSAGE else ""
+        advice = ADVICE if code == "INVALID_MESSAGE" else ""
         super()._refuse_greeting_locked(text + advice, code)
 
-    def _hear_locked(self, kind: str, id: Any, payload: Wire) -> None:  # noqa: ARG002
+    def _hear_locked(self, kind: str, id: str, payload: Wire) -> None:  # noqa: ARG002
         if kind == "session.stderr":
-            self._tell_people([payload.get("line")])
+            self._tell_people(str(payload.get("line")))
         elif kind == "session.ended":
             exit_code = payload.get("exit_code")
             self._end_locked((), exit_code if isinstance(exit_code, int) else None)
             self._kill_locked(CLEARING_TIME)
+
+
+def raw_payload(options: Options) -> dict[str, Any]:
+    """The payload of ``session.create`` for a backend of this library."""
+    if options.dialect != "cli":
+        raise UsageError(
+            f"dialect={options.dialect!r} is how a CLI is spoken to, and over a bridge that is "
+            "the backend's business. Leave it out."
+        )
+    given: dict[str, Any] = {"include_partial_messages": options.include_partial_messages}
+    for name, setting in SETTINGS.items():
+        value = getattr(options, name)
+        if setting.kept == "cli" and value != setting.default:
+            given[name] = plain(agents_on_the_wire(value) if name == "agents" else value)
+    if "returns" in given:
+        # A type, which only this side understands, was made a schema before.
+        form = given.pop("returns")
+        schema = form if isinstance(form, dict) else {}
+        given["output_format"] = {"type": "json_schema", "schema": schema}
+    cwd = "" if options.cwd is None else os.fspath(options.cwd)
+    return {"prompt": "", "cwd": cwd, "options": given}
+
+
+def plain(value: Any) -> Any:
+    """Tuples as lists, and paths as texts, at whatever depth."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value

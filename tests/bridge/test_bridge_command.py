@@ -12,7 +12,7 @@ from bridge_front_end import PATIENCE
 from executables import executable
 from patience import process_is_gone
 
-from claude_sync.bridge.command import main
+from claude_sync.cli import main
 from claude_sync.testing import StandIn
 
 CLI = {"cli": StandIn().command}
@@ -65,7 +65,7 @@ def test_a_front_end_that_leaves_ends_it():
 NOISY = """
 import os, subprocess, sys
 import claude_sync.bridge.server as server
-from claude_sync.bridge.command import main
+from claude_sync.cli import main
 original = server.serve
 def serve(*args, **settings):
     print("a library prints")
@@ -74,7 +74,7 @@ def serve(*args, **settings):
     subprocess.run([sys.executable, "-c", "print('a child prints'); print(repr(input()))"])
     original(*args, **settings)
 server.serve = serve
-sys.exit(main(["--trust-client"]))
+sys.exit(main(["bridge", "--trust-client"]))
 """
 
 
@@ -124,7 +124,7 @@ def test_folders_sessions_and_time_can_be_limited(front_end_of_process, tmp_path
 def test_a_wrong_command_line_is_refused(words, capsys):
     """Nothing is served; exit code 2."""
     with pytest.raises(SystemExit) as caught:
-        main(words)
+        main(["bridge", *words])
     assert caught.value.code == 2
     assert capsys.readouterr().out == ""
 

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from claude_sync.bridge.filter import Filter
-from claude_sync.bridge.options import Policy
+from claude_sync.bridge.settings import Filter, Policy
 
 AGENT = {"description": "helps", "prompt": "Help."}
 MODE = {"type": "setMode", "mode": "bypassPermissions", "destination": "session"}

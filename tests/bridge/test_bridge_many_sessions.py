@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 
 import bridge_scripts as scripts
 import pytest
 from patience import wait_until
-
-from claude_sync.bridge import server
 
 LINE = 10_000
 BOUND = 1024 * 1024
@@ -26,7 +23,7 @@ def noted(folder):
 @pytest.fixture
 def little_room(hurry):
     """Of a session that is not read, little waits."""
-    hurry(HIGH_WATER=BOUND, Server=functools.partial(server.Server, bound=BOUND))
+    hurry(HIGH_WATER=BOUND, SESSION_BOUND=BOUND)
 
 
 def test_fifty_sessions_at_once(front_end):

@@ -8,8 +8,8 @@ import os
 import bridge_scripts as scripts
 import pytest
 
-from claude_sync.bridge.envelope import Envelope, Refused
-from claude_sync.bridge.options import Policy, check_updates, plan_of
+from claude_sync.bridge.envelopes import Envelope, Refused
+from claude_sync.bridge.settings import Policy, check_updates, plan_of
 from claude_sync.errors import UsageError
 
 TRUSTED = Policy(trusted=True)
@@ -51,7 +51,7 @@ def refusal(payload, policy=TRUSTED):
     """Why a session.create is refused: code and text."""
     with pytest.raises(Refused) as caught:
         create(payload, policy)
-    return caught.value.code, caught.value.text
+    return caught.value.code, str(caught.value)
 
 
 def test_every_documented_option_reaches_the_cli(front_end, tmp_path):

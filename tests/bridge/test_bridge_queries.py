@@ -66,7 +66,7 @@ def test_a_method_that_fails_is_a_result_without_success(front_end):
     [
         ({}, "no method None"),
         ({"method": ["setModel"]}, "no method"),
-        ({"method": "setModle"}, "Did you mean setModel"),
+        ({"method": "setModle"}, "Did you mean 'setModel'"),
         ({"method": "close"}, "no method 'close'"),
         ({"method": "setModel", "args": {}}, "args must be a list"),
         ({"method": "setModel", "args": ["a", "b", "c"]}, "cannot be called so"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import get_args
 
 import jsonschema
 import pytest
 from bridge_front_end import SCHEMA, validator
 
-from claude_sync.bridge import envelope
+from claude_sync.bridge import envelopes
 from claude_sync.bridge.command import schema
 
 WHOLE = jsonschema.Draft202012Validator(SCHEMA)
@@ -64,13 +65,13 @@ def test_what_may_not_be_said_does_not(message):
 
 def test_all_codes_and_requests_are_in_it():
     """It says the same as the code."""
-    codes = {value for name, value in vars(envelope).items() if name == value}
+    codes = set(get_args(envelopes.Code))
     assert codes == set(
         SCHEMA["$defs"]["error"]["properties"]["payload"]["properties"]["code"]["enum"]
     )
     assert len(codes) == 7
     listed = {each["$ref"] for each in SCHEMA["$defs"]["from_front_end"]["oneOf"]}
-    assert listed == {f"#/$defs/{name}" for name in envelope.REQUESTS}
+    assert listed == {f"#/$defs/{name}" for name in envelopes.REQUESTS}
 
 
 def test_the_command_prints_it():

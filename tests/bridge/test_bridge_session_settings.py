@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from claude_sync import Options, UsageError
-from claude_sync.bridge.session_settings import document_payload, raw_payload, shared_out
+from claude_sync.bridge.documented import document_payload
+from claude_sync.bridge.transport import raw_payload
 
 
 def options_of(**settings):
@@ -109,12 +110,3 @@ def test_a_dialect_is_the_backends_business(payload_of):
     """Only one is spoken here."""
     with pytest.raises(UsageError, match="dialect"):
         payload_of(Options(dialect="callback"))
-
-
-def test_the_client_keeps_what_it_needs():
-    """Servers, prompts and variables are nothing for this machine; the rest stays."""
-    given = Options(cwd="/nowhere", model="opus", effort="high", budget_usd=2, resume="x")
-    own, elsewhere = shared_out(given)
-    assert elsewhere == {"effort": "high"}
-    assert own == Options(cwd="/nowhere", model="opus", budget_usd=2, resume="x")
-    assert own.replace(**elsewhere) == given

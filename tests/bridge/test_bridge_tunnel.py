@@ -10,13 +10,9 @@ import bridge_scripts as scripts
 import pytest
 from patience import PATIENCE, process_is_gone, wait_until
 
-from claude_sync import Options, UsageError
-from claude_sync.bridge.backend import Backend
-from claude_sync.bridge.envelope import Envelope
-from claude_sync.bridge.options import Policy, plan_of
-from claude_sync.bridge.server import Server
+from claude_sync import Options
+from claude_sync.bridge.client import Backend
 from claude_sync.bridge.transport import RawTransport
-from claude_sync.bridge.tunnel import RawSession
 from claude_sync.engine.launch.command import Launch
 from claude_sync.testing import StandIn
 
@@ -29,12 +25,12 @@ COMMAND = [sys.executable, "-m", "claude_sync.bridge", "--trust-client"]
 def tunnel():
     """Make sessions as a client has them: bytes in, bytes out."""
     backend = Backend(COMMAND)
-    backend.start()
     made = []
 
     def make(script, **settings):
-        transport = RawTransport(lambda: backend, {"cli": StandIn(script).command})
-        transport.start(Launch(("claude",), {}, None, {}, options=Options(**settings)))
+        transport = RawTransport(lambda: backend)
+        options = Options(cli=StandIn(script).command, **settings)
+        transport.start(Launch(("claude",), {}, None, {}, options=options))
         transport.write(json.dumps(GREETING).encode() + b"\n")
         made.append(transport)
         return transport
@@ -147,15 +143,6 @@ def test_each_kind_of_session_has_its_words(front_end, raw, kind, payload, about
     front.send_raw(json.dumps(message).encode() + b"\n")
     assert about in front.error(id="x", code="INVALID_MESSAGE")["message"]
     front.answer(front.send("session.kill", session_id=session_id))
-
-
-def test_a_session_that_is_closed_first_starts_no_cli():
-    """The backend is being closed, and nobody would end what is started now."""
-    server = Server(lambda: b"", lambda data: None)
-    session = RawSession(server, plan_of(Envelope("session.create", {"raw": True}), Policy()))
-    session.close(0)
-    with pytest.raises(UsageError, match="being closed"):
-        session.start("1")
 
 
 # A front end that is not trusted.

@@ -8,6 +8,9 @@ No thread, no file, no clock. Decided here and nowhere else:
   Anything else is a :exc:`Refused`, which becomes an ``error`` message.
 * What the CLI said travels as the JSON value it was: order of keys, unknown fields and
   numbers are kept.
+* What a CLI says may be of any length, because it is trusted and has to be read; a front end
+  that never ends its line would fill the memory of all sessions. Such a line is dropped as it
+  comes, up to its end, and the next one is read.
 """
 
 from __future__ import annotations
@@ -15,44 +18,40 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Any
+from logging import DEBUG
+from typing import Any, Literal
 
 import ujson
 
+from ..log import STREAM_EVENT, logger, shortened
 from ..protocol.codec import integer
+from ..protocol.lines import LineSplitter
 from ..support.text import short_json
 
 __all__ = [
-    "CALLBACK_NOT_FOUND",
-    "CALLBACK_TIMEOUT",
-    "DEFAULT_CALLBACK_TIMEOUT",
-    "DEFAULT_MAX_SESSIONS",
-    "INVALID_MESSAGE",
-    "QUERY_METHOD_FAILED",
-    "SDK_ERROR",
-    "SESSION_CREATE_FAILED",
-    "SESSION_NOT_FOUND",
+    "LINE_BEGINS",
+    "LONGEST_LINE",
+    "PAYLOAD_BEGINS",
+    "BoundedLines",
+    "Code",
     "Envelope",
     "Refused",
-    "encode_json",
-    "is_piece",
+    "json_line",
     "line_prefix",
+    "log_envelope",
     "raw_line",
 ]
 
-INVALID_MESSAGE = "INVALID_MESSAGE"
-SESSION_NOT_FOUND = "SESSION_NOT_FOUND"
-SESSION_CREATE_FAILED = "SESSION_CREATE_FAILED"
-CALLBACK_TIMEOUT = "CALLBACK_TIMEOUT"
-CALLBACK_NOT_FOUND = "CALLBACK_NOT_FOUND"
-QUERY_METHOD_FAILED = "QUERY_METHOD_FAILED"
-SDK_ERROR = "SDK_ERROR"
-
-# How long a front end may take for an answer, in seconds, and how many sessions it may have;
-# unless whoever runs the backend says otherwise.
-DEFAULT_CALLBACK_TIMEOUT = 300.0
-DEFAULT_MAX_SESSIONS = 100
-
+#: The codes of errors.
+Code = Literal[
+    "INVALID_MESSAGE",
+    "SESSION_NOT_FOUND",
+    "SESSION_CREATE_FAILED",
+    "CALLBACK_TIMEOUT",
+    "CALLBACK_NOT_FOUND",
+    "QUERY_METHOD_FAILED",
+    "SDK_ERROR",
+]
 #: What a front end may send, and whether it must name a session.
 REQUESTS: dict[str, bool] = {
     "session.create": False,
@@ -70,9 +69,14 @@ REQUESTS: dict[str, bool] = {
 LINE_BEGINS = b'{"type":"session.line","session_id":"'
 LINE_GOES_ON = b'","payload":'
 ID_BEGINS = len(LINE_BEGINS)
-UUID_LENGTH = 36
-ID_ENDS = ID_BEGINS + UUID_LENGTH
+ID_ENDS = ID_BEGINS + 36
 PAYLOAD_BEGINS = ID_ENDS + len(LINE_GOES_ON)
+# In bytes. An attachment of 32 MB, the most that the API takes, is 43 MB in a message.
+LONGEST_LINE = 128 * 1024 * 1024
+# Not for the log: a secret may go over several of their kind, unseen.
+PIECES = (LINE_BEGINS, b'{"type":"session.stderr"')
+# So far into an envelope is looked for what it is.
+LOOKED_AT = 300
 
 
 def line_prefix(session_id: str) -> bytes:
@@ -87,15 +91,21 @@ def raw_line(line: bytes) -> tuple[str, bytes] | None:
     return line[ID_BEGINS:ID_ENDS].decode("ascii", "replace"), line[PAYLOAD_BEGINS:-1]
 
 
+def log_envelope(sign: str, line: bytes) -> None:
+    """Log a line, sent or received, unless it is a piece of something."""
+    is_piece = line.startswith(PIECES) or STREAM_EVENT in line[:LOOKED_AT]
+    if not is_piece and logger.isEnabledFor(DEBUG):
+        logger.debug("%s %s", sign, shortened(line))
+
+
 class Refused(Exception):
     """A message cannot be followed: what the ``error`` message says about it."""
 
     def __init__(
-        self, code: str, text: str, details: Mapping[str, Any] | None = None, **about: Any
+        self, code: Code, text: str, details: Mapping[str, Any] | None = None, **about: Any
     ) -> None:
         super().__init__(text)
         self.code = code
-        self.text = text
         self.details = details
         # id and session_id, where the message had them.
         self.about = about
@@ -124,7 +134,7 @@ class Envelope:
         about = {name: message[name] for name in ids if isinstance(message.get(name), str)}
 
         def refuse(text: str) -> Refused:
-            return Refused(INVALID_MESSAGE, text, **about)
+            return Refused("INVALID_MESSAGE", text, **about)
 
         kind = message.get("type")
         if not isinstance(kind, str) or kind not in REQUESTS:
@@ -143,14 +153,25 @@ class Envelope:
 
     def invalid(self, text: str) -> Refused:
         """The refusal of what is in it."""
-        return Refused(INVALID_MESSAGE, f"{self.type}: {text}")
+        return Refused("INVALID_MESSAGE", f"{self.type}: {text}")
 
     @property
     def line(self) -> bytes:
         """The message as one line; ``id`` and ``session_id`` only where there is one."""
         ids = {"id": self.id, "session_id": self.session_id}
         known = {name: value for name, value in ids.items() if value is not None}
-        return encode_json({"type": self.type, **known, "payload": self.payload})
+        return json_line({"type": self.type, **known, "payload": self.payload})
+
+
+def json_line(message: Mapping[str, Any]) -> bytes:
+    """A message as one line, whatever a CLI has said in it."""
+    try:
+        text = ujson.dumps(message, escape_forward_slashes=False, allow_nan=False)
+    except (ValueError, OverflowError):
+        # Numbers beyond all bounds, which JSON does not know: null.
+        plain = json.loads(json.dumps(message), parse_constant=lambda _: None)
+        text = json.dumps(plain)
+    return text.encode("ascii") + b"\n"
 
 
 def decode_strictly(line: bytes) -> dict[str, Any]:
@@ -159,38 +180,40 @@ def decode_strictly(line: bytes) -> dict[str, Any]:
         value = json.loads(line.decode("utf-8"), parse_int=integer)
     except UnicodeDecodeError as error:
         text = f"a line is not UTF-8 (byte {error.start}). Send JSON in UTF-8."
-        raise Refused(INVALID_MESSAGE, text) from None
+        raise Refused("INVALID_MESSAGE", text) from None
     except (ValueError, RecursionError) as error:
         text = f"a line is not JSON ({error}). Send one JSON object a line."
-        raise Refused(INVALID_MESSAGE, text) from None
+        raise Refused("INVALID_MESSAGE", text) from None
     if not isinstance(value, dict):
-        raise Refused(INVALID_MESSAGE, f"a message is a JSON object, not {short_json(value)}.")
+        raise Refused("INVALID_MESSAGE", f"a message is a JSON object, not {short_json(value)}.")
     return value
 
 
-def encode_json(message: Mapping[str, Any]) -> bytes:
-    """A message as one line, whatever numbers are in it."""
-    try:
-        text = ujson.dumps(
-            message, ensure_ascii=True, escape_forward_slashes=False, allow_nan=False
-        )
-    except (ValueError, OverflowError, TypeError, RecursionError):
-        # Numbers beyond all bounds, which JSON can say and this encoder cannot.
-        text = json.dumps(finite(message))
-    return text.encode("ascii") + b"\n"
+class BoundedLines:
+    """Chunks of bytes in; lines out, and None for each one that is too long."""
 
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        self._longest = longest
+        self._splitter = LineSplitter()
+        # Bytes of the line that has not ended yet.
+        self._size = 0
+        self._is_dropping = False
 
-def is_piece(kind: Any, payload: Any) -> bool:
-    """Whether a message is not for the log: a secret may go over several of its kind, unseen."""
-    if kind == "session.stderr":
-        return True
-    return isinstance(payload, Mapping) and payload.get("type") == "stream_event"
+    def feed(self, chunk: bytes) -> list[bytes | None]:
+        """What *chunk* completes; a line that is longer by less than a chunk passes, too."""
+        if self._is_dropping:
+            _, newline, chunk = chunk.partition(b"\n")
+            self._is_dropping = not newline
+        lines: list[bytes | None] = list(self._splitter.feed(chunk))
+        last_end = chunk.rfind(b"\n")
+        self._size = (self._size if last_end < 0 else 0) + len(chunk) - last_end - 1
+        if self._size > self._longest:
+            self._splitter = LineSplitter()
+            self._size = 0
+            self._is_dropping = True
+            lines.append(None)
+        return lines
 
-
-def finite(value: Any) -> Any:
-    """*value* with None for what is no number in JSON; dicts that are none become dicts."""
-    if isinstance(value, float) and value - value != 0.0:  # true of nan and the infinities only
-        return None
-    if isinstance(value, Mapping):
-        return {str(key): finite(item) for key, item in value.items()}
-    return [finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+    def end(self) -> list[bytes | None]:
+        """The last line, if the stream ended without finishing it."""
+        return list(self._splitter.end())

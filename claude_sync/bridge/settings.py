@@ -1,7 +1,7 @@
 """
-What ``session.create`` asks for, as settings of a client; and what of it is allowed.
+What a front end may have: the settings that ``session.create`` asks for, and lines of raw sessions.
 
-Decided here and nowhere else:
+No thread, no clock. Decided here and nowhere else:
 
 * The documented names are translated; any other name is that of a setting of
   ``claude_sync.Options``, or is refused. Nothing that was asked for is dropped.
@@ -11,6 +11,10 @@ Decided here and nowhere else:
 * Where folders are confined, the folder that is used is the one that was looked at:
   symbolic links are resolved, and the resolved path is what the CLI gets. Before a CLI is
   started there, it is looked at again.
+* A line for the CLI of a raw session is parsed, looked at and written anew, so that the CLI
+  reads what was looked at. Only messages, requests and fields that are known pass. A request
+  that must not be sent is answered with an error, in place of the CLI. An answer that gives too
+  much becomes a no. Anything else is left out, and logged.
 """
 
 from __future__ import annotations
@@ -21,16 +25,30 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..engine.control import ROWS
 from ..errors import UsageError
-from ..options import SETTINGS, Options, names_of
+from ..log import logger
+from ..options import SETTINGS, Options
 from ..options.fields import agents_on_the_wire
 from ..options.rules import check_option
 from ..prompts import user_message
+from ..protocol.codec import decode
+from ..protocol.control import error_reply, success_reply
 from ..support.text import camel_case
 from ..support.text import short_json as shown
-from .envelope import SESSION_CREATE_FAILED, Envelope, Refused
+from .envelopes import Envelope, Refused
 
-__all__ = ["DEFAULT_CREDIT", "Plan", "Policy", "camel_keys", "check_updates", "plan_of"]
+__all__ = [
+    "DEFAULT_CALLBACK_TIMEOUT",
+    "DEFAULT_MAX_SESSIONS",
+    "OPTIONS",
+    "Filter",
+    "Plan",
+    "Policy",
+    "check_prompt",
+    "check_updates",
+    "plan_of",
+]
 
 # The documented names that settings have otherwise.
 RENAMED = {
@@ -38,16 +56,36 @@ RENAMED = {
     for name, setting in SETTINGS.items()
     if setting.bridge is not None and setting.bridge != name
 }
-# What has a meaning in one program only. A form of answers comes under its documented name.
-NOT_HERE = (*(name for name, setting in SETTINGS.items() if setting.kept == "program"), "returns")
-# Settings by which a front end could run, or read, anything.
-NEEDS_TRUST = tuple(name for name, setting in SETTINGS.items() if setting.trust)
+# The names that a front end can use, without those of settings that have a meaning in one program
+# only. A form of answers comes under its documented name.
+OPTIONS = (
+    *(name for name, each in SETTINGS.items() if each.kept != "program" and name != "returns"),
+    *RENAMED,
+)
 BYPASS = "bypassPermissions"
-# The event, and the matcher.
-Hook = tuple[str, str | None]
+# How long a front end may take for an answer, in seconds, and how many sessions it may have;
+# unless whoever runs the backend says otherwise.
+DEFAULT_CALLBACK_TIMEOUT = 300.0
+DEFAULT_MAX_SESSIONS = 100
 # So many bytes of a raw session may be on their way.
 DEFAULT_CREDIT = 1024 * 1024
 ADVICE = "Start the backend with --trust-client if the front end may do that."
+# The fields of a question.
+QUESTION = frozenset(
+    [
+        *("type", "uuid", "message", "parent_tool_use_id", "session_id", "shouldQuery"),
+        *("client_composed", "priority", "timestamp"),
+    ]
+)
+# The fields of a greeting: settings that any front end may choose, and what comes with handlers.
+GREETING = frozenset(
+    [
+        *("subtype", "sdkMcpServerManifests", "excludeDynamicSections", "systemPromptSnapshot"),
+        *(each.key for each in SETTINGS.values() if each.key and not each.trust),
+    ]
+)
+
+Wire = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +109,11 @@ class Policy:
         if not self.trusted:
             raise UsageError(f"{what} is not for every front end. {ADVICE}")
 
+    def check_mode(self, mode: Any, of: str = "") -> None:
+        """UsageError for the permission mode that is not for every front end."""
+        if mode == BYPASS:
+            self.require_trust(f"the permission mode {BYPASS}{of}")
+
     def folder(self, name: str, path: str) -> str:
         """*path*, or where it leads to, if sessions may work there."""
         if not self.folders:
@@ -88,6 +131,14 @@ class Policy:
             f"{name} is {path!r}, which is outside of the folders of this backend. "
             f"Choose one inside {', '.join(self.folders)}."
         )
+
+    def inside(self, name: str, folders: Any, cwd: str) -> Any:
+        """Where *folders* lead to; relative ones begin in *cwd*, as those of the CLI do."""
+        if not self.folders:
+            return folders
+        if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
+            raise UsageError(f"{name} must be a list of paths, not {shown(folders)}")
+        return [self.folder(name, os.path.join(cwd, each)) for each in folders]
 
     def check_again(self, settings: Mapping[str, Any]) -> None:
         """UsageError if what was a folder of *settings* has become a way out of where it is."""
@@ -109,7 +160,7 @@ class Plan:
     Attributes:
         prompt: What to ask first, or None.
         settings: Of the client, by name.
-        hooks: Of the front end.
+        hooks: Of the front end: the event, and the matcher.
         raw: Whether the front end wants the CLI's own lines, and nothing else.
         credit: For how many bytes of these it has room.
 
@@ -117,9 +168,14 @@ class Plan:
 
     prompt: Any
     settings: dict[str, Any]
-    hooks: tuple[Hook, ...] = ()
+    hooks: tuple[tuple[str, str | None], ...] = ()
     raw: bool = False
     credit: int = DEFAULT_CREDIT
+
+    @property
+    def cwd(self) -> str:
+        """The folder in which relative paths of the session begin."""
+        return self.settings["cwd"] or ""
 
 
 def plan_of(request: Envelope, policy: Policy) -> Plan:
@@ -131,34 +187,39 @@ def plan_of(request: Envelope, policy: Policy) -> Plan:
 
     """
     payload = request.payload
-    prompt = payload.get("prompt")
-    cwd, options = payload.get("cwd"), payload.get("options")
+    prompt, cwd, options = payload.get("prompt"), payload.get("cwd"), payload.get("options")
     credit, raw = payload.get("credit", DEFAULT_CREDIT), payload.get("raw") is True
-    if not isinstance(prompt, (str, list, type(None))):
-        raise request.invalid("prompt must be a string, or a list of content blocks.")
     if cwd is not None and not isinstance(cwd, str):
         raise request.invalid(f"cwd must be a string, not {shown(cwd)}.")
     if options is not None and not isinstance(options, dict):
         raise request.invalid(f"options must be an object, not {shown(options)}.")
-    if isinstance(credit, bool) or not isinstance(credit, int) or credit < 0:
+    if type(credit) is not int or credit < 0:
         raise request.invalid(f"credit must be a number of bytes, not {shown(credit)}.")
     if isinstance(prompt, str) and not prompt.strip():
         prompt = None
-    if raw and prompt is not None:
-        raise request.invalid("a raw session has no prompt. Send it session.line.")
-    try:
-        if prompt is not None:
-            user_message(prompt)
-    except UsageError as error:
-        raise request.invalid(str(error)) from None
+    if prompt is not None:
+        if raw:
+            raise request.invalid("a raw session has no prompt. Send it session.line.")
+        check_prompt(request, "prompt", prompt)
     try:
         given = dict(options or {})
         hooks = hooks_of(given.pop("hooks", None))
         settings = settings_of(given, cwd or None, policy)
         Options(**settings)
     except (UsageError, TypeError) as error:
-        raise Refused(SESSION_CREATE_FAILED, str(error), {"error": type(error).__name__}) from None
+        details = {"error": type(error).__name__}
+        raise Refused("SESSION_CREATE_FAILED", str(error), details) from None
     return Plan(prompt, settings, hooks, raw, credit)
+
+
+def check_prompt(request: Envelope, name: str, prompt: Any) -> None:
+    """Refuse what no CLI could be asked."""
+    if not isinstance(prompt, (str, list)):
+        raise request.invalid(f"{name} must be a string, or a list of content blocks.")
+    try:
+        user_message(prompt)
+    except UsageError as error:
+        raise request.invalid(str(error)) from None
 
 
 def settings_of(given: Mapping[str, Any], cwd: str | None, policy: Policy) -> dict[str, Any]:
@@ -169,23 +230,21 @@ def settings_of(given: Mapping[str, Any], cwd: str | None, policy: Policy) -> di
         "cli": policy.cli,
         "cwd": policy.folder("cwd", cwd or os.getcwd()) if policy.folders else cwd,
     }
-    known = [name for name in names_of(Options) if name not in NOT_HERE]
     for name, value in given.items():
-        if name not in RENAMED:
-            check_option(name, [*known, *RENAMED])
+        check_option(name, OPTIONS)
         if value is None:
             continue
-        if name in NEEDS_TRUST:
+        name = RENAMED.get(name, name)
+        if SETTINGS[name].trust:
             policy.require_trust(f"the option {name}")
-        settings[RENAMED.get(name, name)] = TRANSLATED.get(name, lambda value: value)(value)
+        settings[name] = TRANSLATED.get(name, lambda value: value)(value)
     check_settings(settings, policy)
     return settings
 
 
 def check_settings(settings: dict[str, Any], policy: Policy) -> None:
     """Refuse values that are not for every front end; resolve folders."""
-    if settings.get("permission_mode") == BYPASS:
-        policy.require_trust(f"the permission mode {BYPASS}")
+    policy.check_mode(settings.get("permission_mode"))
     if isinstance(settings.get("mcp_servers"), str):
         policy.require_trust("a file of MCP servers")
     prompt = settings.get("system_prompt")
@@ -194,9 +253,9 @@ def check_settings(settings: dict[str, Any], policy: Policy) -> None:
     if names_a_file(settings.get("resume")):
         policy.require_trust("a file as the conversation to resume")
     check_agents(settings.get("agents"), policy)
-    folders = settings.get("add_dirs")
-    if policy.folders and isinstance(folders, list):
-        settings["add_dirs"] = inside("additional_directories", folders, policy, settings["cwd"])
+    if isinstance(settings.get("add_dirs"), list):
+        folders, cwd = settings["add_dirs"], settings["cwd"]
+        settings["add_dirs"] = policy.inside("additional_directories", folders, cwd)
 
 
 def names_a_file(conversation: Any) -> bool:
@@ -211,8 +270,7 @@ def check_agents(agents: Any, policy: Policy) -> None:
     agents = agents if isinstance(agents, dict) else {}
     known = {name: agent for name, agent in agents.items() if isinstance(agent, dict)}
     for agent in agents_on_the_wire(known).values():
-        if agent.get("permissionMode") == BYPASS:
-            policy.require_trust(f"the permission mode {BYPASS} of a subagent")
+        policy.check_mode(agent.get("permissionMode"), " of a subagent")
         if agent.get("hooks"):
             policy.require_trust("a subagent with hooks of its own, which are commands,")
 
@@ -223,23 +281,15 @@ def check_updates(updates: Any, policy: Policy, cwd: str = "") -> list[Mapping[s
         raise UsageError("updated_permissions must be a list of objects, such as suggestions.")
     checked = []
     for each in updates:
-        if each.get("mode") == BYPASS:
-            policy.require_trust(f"the permission mode {BYPASS}")
-        folders = each.get("directories")
-        if policy.folders and folders is not None:
-            each = {**each, "directories": inside("directories", folders, policy, cwd)}
+        policy.check_mode(each.get("mode"))
+        if each.get("directories") is not None:
+            folders = policy.inside("directories", each["directories"], cwd)
+            each = {**each, "directories": folders}
         checked.append(each)
     return checked
 
 
-def inside(name: str, folders: Any, policy: Policy, cwd: str) -> list[str]:
-    """Where *folders* lead to; relative ones begin in *cwd*, as those of the CLI do."""
-    if not isinstance(folders, list) or not all(isinstance(each, str) for each in folders):
-        raise UsageError(f"{name} must be a list of paths, not {shown(folders)}")
-    return [policy.folder(name, os.path.join(cwd, each)) for each in folders]
-
-
-def hooks_of(value: Any) -> tuple[Hook, ...]:
+def hooks_of(value: Any) -> tuple[tuple[str, str | None], ...]:
     """The hooks of ``options.hooks``: ``{event: [{"matcher": ...}, ...]}``."""
     hooks = []
     groups = {} if value is None else value
@@ -275,4 +325,75 @@ def camel_keys(value: Any) -> Any:
     return [camel_keys(item) for item in value] if isinstance(value, list) else value
 
 
-TRANSLATED: dict[str, Callable[[Any], Any]] = {"output_format": schema_of, "sandbox": camel_keys}
+TRANSLATED: dict[str, Callable[[Any], Any]] = {"returns": schema_of, "sandbox": camel_keys}
+
+
+# Lines of raw sessions.
+
+
+class Filter:
+    """
+    What a front end that is not trusted may say to the CLI of a raw session.
+
+    Args:
+        policy: What the front end may do.
+        cwd: The folder of the CLI, in which relative paths begin.
+
+    """
+
+    def __init__(self, policy: Policy, cwd: str) -> None:
+        self._policy = policy
+        self._cwd = cwd
+
+    def check(self, line: bytes) -> tuple[Wire | None, Wire | None]:
+        """What the CLI may read of *line*, and what is answered in its place; None: nothing."""
+        message = decode(line) or {}
+        kind = message.get("type")
+        if kind == "control_cancel_request":
+            return message, None
+        if kind == "user":
+            return {key: value for key, value in message.items() if key in QUESTION}, None
+        if kind == "control_request":
+            return self._request(message)
+        if kind == "control_response":
+            return self._response(message), None
+        logger.warning("a line of the front end is not for the CLI: its type is %r", kind)
+        return None, None
+
+    def _request(self, message: Wire) -> tuple[Wire | None, Wire | None]:
+        request = message.get("request")
+        request = request if isinstance(request, dict) else {}
+        subtype = request.get("subtype")
+        try:
+            if subtype == "initialize":
+                for name in set(request) - GREETING:
+                    self._policy.require_trust(f"{name} in a greeting")
+                check_agents(request.get("agents"), self._policy)
+            elif subtype not in ("interrupt", "mcp_message"):
+                row = ROWS.get(subtype) if isinstance(subtype, str) else None
+                if row is None or row.trusted:
+                    self._policy.require_trust(f"the request {subtype}")
+                for value in request.values():
+                    self._policy.check_mode(value)
+        except UsageError as error:
+            return None, error_reply(str(message.get("request_id")), str(error), "not_allowed")
+        return message, None
+
+    def _response(self, message: Wire) -> Wire:
+        response = message.get("response")
+        response = response if isinstance(response, dict) else {}
+        try:
+            return {"type": "control_response", "response": self._answer(response)}
+        except UsageError as error:
+            logger.warning("an answer of the front end was made a no: %s", error)
+            no = {"behavior": "deny", "message": f"The answer could not be used: {error}"}
+            blocked = {"continue": False, "decision": "block", "reason": str(error)}
+            return success_reply(str(response.get("request_id")), {**no, **blocked})
+
+    def _answer(self, value: Any, key: str = "") -> Any:
+        """An answer whose permission updates are allowed, at whatever depth they stand."""
+        if key == "updatedPermissions" and value is not None:
+            return check_updates(value, self._policy, self._cwd)
+        if isinstance(value, dict):
+            return {key: self._answer(part, key) for key, part in value.items()}
+        return [self._answer(each) for each in value] if isinstance(value, list) else value

@@ -30,14 +30,15 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-from typing import Any, Dict, List, NamedTuple, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 from urllib.parse import unquote
 
 from ..errors import UsageError
 from ..options.fields import KNOWN_TOOLS
+from ..support.checks import nearest
 from .commands import CommandPattern, covered, may_run, text_glob, text_globs
 from .paths import FilePattern
-from .shell import PLAIN_COMMAND, RESERVED_WORDS
+from .shell import PLAIN_COMMAND, RESERVED_WORDS, Command, Unreadable, read
 
 __all__ = ["Rule", "ToolUse", "allowed_by", "parse_rules"]
 
@@ -61,9 +62,6 @@ NAME_KEYS = {
     **dict.fromkeys(("Agent", "Task"), ("subagent_type",)),
     **dict.fromkeys(("Skill", "SlashCommand"), ("skill", "command")),
 }
-
-QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
-GRAMMAR = re.compile(r"[|&;<>()`\n]")
 
 TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*", re.ASCII)
 SERVER_RULE = re.compile(r"mcp__[A-Za-z0-9_.-]+(?:__[A-Za-z0-9_.*-]+)?", re.ASCII)
@@ -109,11 +107,19 @@ class Rule:
 
     def allows(self, use: ToolUse) -> bool:
         """Whether the rule covers this use of a tool, all of it and for certain."""
-        return self.covers(use.tool)
+        return self.covers(use.tool) and self.covers_input(use)
 
     def may_match(self, use: ToolUse) -> bool:
         """Whether the rule could mean this use of a tool, or some part of it."""
-        return self.may_cover(use.tool)
+        return self.may_cover(use.tool) and self.may_mean_input(use)
+
+    def covers_input(self, use: ToolUse) -> bool:  # noqa: ARG002
+        """Whether the input of a tool that it is about is covered."""
+        return True
+
+    def may_mean_input(self, use: ToolUse) -> bool:  # noqa: ARG002
+        """Whether the input of a tool that it is about could be meant."""
+        return True
 
 
 class ServerRule(Rule):
@@ -153,11 +159,11 @@ class FileRule(Rule):
         super().__init__(text, tool)
         self.pattern = FilePattern(pattern)
 
-    def allows(self, use: ToolUse) -> bool:
-        return self.covers(use.tool) and self.pattern.allows(use.tool, use.given, use.cwd)
+    def covers_input(self, use: ToolUse) -> bool:
+        return self.pattern.allows(use.tool, use.given, use.cwd)
 
-    def may_match(self, use: ToolUse) -> bool:
-        return self.may_cover(use.tool) and self.pattern.may_match(use.tool, use.given, use.cwd)
+    def may_mean_input(self, use: ToolUse) -> bool:
+        return self.pattern.may_match(use.tool, use.given, use.cwd)
 
 
 class DomainRule(Rule):
@@ -178,14 +184,12 @@ class DomainRule(Rule):
             return host.endswith(self.domain[1:])
         return host == self.domain
 
-    def allows(self, use: ToolUse) -> bool:
+    def covers_input(self, use: ToolUse) -> bool:
         address = use.given.get("url")
         found = PLAIN_ADDRESS.fullmatch(address) if isinstance(address, str) else None
-        return self.covers(use.tool) and found is not None and self.names(found.group(1).lower())
+        return found is not None and self.names(found.group(1).lower())
 
-    def may_match(self, use: ToolUse) -> bool:
-        if not self.may_cover(use.tool):
-            return False
+    def may_mean_input(self, use: ToolUse) -> bool:
         address = use.given.get("url")
         if not isinstance(address, str):
             return True
@@ -206,26 +210,23 @@ class NameRule(Rule):
         self.keys = NAME_KEYS[tool]
         self.patterns = text_globs(text, pattern)
 
-    def allows(self, use: ToolUse) -> bool:
-        values = [use.given[key] for key in self.keys if key in use.given]
-        return (
-            self.covers(use.tool)
-            and bool(values)
-            and all(
-                isinstance(value, str) and any(each.matches(value) for each in self.patterns)
-                for value in values
-            )
-        )
+    def covers_input(self, use: ToolUse) -> bool:
+        return self.is_named(use, "", all)
 
-    def may_match(self, use: ToolUse) -> bool:
+    def may_mean_input(self, use: ToolUse) -> bool:
         values = [use.given[key] for key in self.keys if key in use.given]
-        return self.may_cover(use.tool) and (
-            not values
-            or any(
-                not isinstance(value, str)
-                or any(each.matches(value.strip().lstrip("/")) for each in self.patterns)
-                for value in values
+        is_strange = not all(isinstance(value, str) for value in values)
+        return is_strange or not values or self.is_named(use, "/ ", any)
+
+    def is_named(self, use: ToolUse, ignored: str, how_many: Callable[..., bool]) -> bool:
+        """Whether all or any of the names in an input match, without what is *ignored*."""
+        values = [use.given[key] for key in self.keys if key in use.given]
+        return bool(values) and how_many(
+            isinstance(value, str)
+            and any(
+                each.matches(value.lstrip(ignored) if ignored else value) for each in self.patterns
             )
+            for value in values
         )
 
 
@@ -236,12 +237,10 @@ class CommandRule(Rule):
         super().__init__(text, tool)
         self.pattern = CommandPattern(text, pattern)
 
-    def allows(self, use: ToolUse) -> bool:
-        return self.covers(use.tool) and commands_allowed([self], use.given)
+    def covers_input(self, use: ToolUse) -> bool:
+        return commands_allowed([self], use.given)
 
-    def may_match(self, use: ToolUse) -> bool:
-        if not self.may_cover(use.tool):
-            return False
+    def may_mean_input(self, use: ToolUse) -> bool:
         line = use.given.get("command")
         return not isinstance(line, str) or may_run(line, self.pattern)
 
@@ -256,12 +255,11 @@ def commands_allowed(rules: Sequence[CommandRule], given: Dict[str, Any]) -> boo
 
 def allowed_by(rules: Sequence[Rule], use: ToolUse) -> bool:
     """Whether the rules together cover this use of a tool, all of it and for certain."""
-    if any(rule.allows(use) for rule in rules):
-        return True
-    for_commands = [
-        rule for rule in rules if isinstance(rule, CommandRule) and rule.covers(use.tool)
-    ]
-    return bool(for_commands) and commands_allowed(for_commands, use.given)
+    about = [rule for rule in rules if rule.covers(use.tool)]
+    for_commands = [rule for rule in about if isinstance(rule, CommandRule)]
+    return any(rule.allows(use) for rule in about) or (
+        len(for_commands) > 1 and commands_allowed(for_commands, use.given)
+    )
 
 
 def parse_rules(function: str, texts: Sequence[Any]) -> List[Rule]:
@@ -329,32 +327,28 @@ def check_name(text: str, tool: str) -> None:
     for known in KNOWN_TOOLS:
         if tool.lower() == known.lower() and tool != known:
             raise UsageError(f"the rule {text!r} names no tool. Write {known!r} instead.")
-    if tool not in KNOWN_TOOLS:
-        import difflib  # here because it is slow to load, and seldom needed
-
-        for near in difflib.get_close_matches(tool, KNOWN_TOOLS, 1, 0.75):
-            if abs(len(near) - len(tool)) <= 1:
-                warnings.warn(
-                    f"the rule {text!r} names an unknown tool; did you mean {near!r}?",
-                    stacklevel=5,  # whoever called allow_tools() or deny_tools()
-                )
+    near = "" if tool in KNOWN_TOOLS else nearest(tool, KNOWN_TOOLS, 0.75)
+    if near and abs(len(near) - len(tool)) <= 1:
+        warnings.warn(
+            f"the rule {text!r} names an unknown tool; did you mean {near!r}?",
+            stacklevel=5,  # whoever called allow_tools() or deny_tools()
+        )
 
 
 def check_simple(text: str) -> None:
     """Refuse an allow rule that no simple command can match."""
     pattern = text.partition("(")[2][:-1].strip()
-    plain = QUOTED.sub("", pattern)
     first = pattern.split()[0]
-    reason = ""
-    if GRAMMAR.search(plain) and not set("'\"") & set(plain):
-        reason = "a line with |, &, ; or a redirection is taken apart first"
-    elif "*" not in first and not PLAIN_COMMAND.fullmatch(first):
-        reason = "a command with a variable or a quote before it is never allowed by a rule"
-    elif first in RESERVED_WORDS:
-        reason = f"{first!r} is grammar of the shell, and no command"
-    if reason:
+    try:
+        commands = read(pattern.replace("*", "x")).commands
+    except Unreadable:  # such as a quote whose end is somewhere in the wildcard
+        commands = [Command()]
+    is_simple = len(commands) == 1 and not (commands[0].redirections or commands[0].assignments)
+    is_plain = "*" in first or (PLAIN_COMMAND.fullmatch(first) and first not in RESERVED_WORDS)
+    if not is_simple or not is_plain:
         raise UsageError(
-            f"the rule {text!r} can never allow anything: it is compared with one simple command "
-            f"at a time, and {reason}. Write a rule for each command, for example "
-            "'Bash(git log *)' and 'Bash(head)'."
+            f"the rule {text!r} can never allow anything: a line is taken apart first, and each "
+            "simple command in it is compared, without grammar of the shell, variables and "
+            "redirections. Write a rule for each command, for example 'Bash(git log *)' and "
+            "'Bash(head)'."
         )

@@ -10,6 +10,7 @@ so that other places that take lines can use them.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import sys
@@ -53,27 +54,13 @@ class NoTerminal(CannotAsk):
     """Nobody knows that somebody was to be asked: there is no terminal, or it is gone."""
 
 
-class Unasked:
-    """Tells once in a process that somebody should have been asked."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._told = False
-
-    def tell(self, request: PermissionRequest) -> None:
-        """*request* is denied because there is no terminal."""
-        with self._lock:
-            told, self._told = self._told, True
-        if not told:
-            logger.warning(
-                "Claude asked to use %s and was denied, because there was no terminal to ask "
-                "on. Run the program in a terminal, or decide without one: "
-                "permissions=policies.allow_tools(...)",
-                shown(request.tool),
-            )
-
-
-UNASKED = Unasked()
+@functools.cache
+def tell_once() -> None:
+    """Tell once in a process that somebody should have been asked."""
+    logger.warning(
+        "Claude asked for permission and was denied, because there was no terminal to ask on. Run "
+        "the program in a terminal, or decide without one: permissions=policies.allow_tools(...)"
+    )
 
 
 def ask_on_terminal(request: PermissionRequest) -> Optional[Decision]:
@@ -93,7 +80,7 @@ def ask_on_terminal(request: PermissionRequest) -> Optional[Decision]:
         if request.tool == "AskUserQuestion":
             return None
         if isinstance(problem, NoTerminal):
-            UNASKED.tell(request)
+            tell_once()
         return request.deny(NOBODY.format(problem))
 
 
@@ -247,10 +234,10 @@ def indented(lines: Iterable[Line]) -> str:
 def coloured(line: Line) -> str:
     """A line in the colour of its kind, where the terminal has colours."""
     colour = COLOURS.get(line.kind)
+    dull = "NO_COLOR" in os.environ or os.environ.get("TERM", "dumb") == "dumb" or os.name == "nt"
     try:
-        plain = colour is None or os.name == "nt" or not sys.stdout.isatty()
+        if colour is None or dull or not sys.stdout.isatty():
+            return line.text
     except (AttributeError, OSError, ValueError):  # no terminal, or closed
-        plain = True
-    if plain or "NO_COLOR" in os.environ or os.environ.get("TERM", "dumb") == "dumb":
         return line.text
     return f"\x1b[{colour}m{line.text}\x1b[0m"

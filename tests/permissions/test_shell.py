@@ -12,20 +12,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from daily_lines import RULES, lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shell_lines import (
-    DISPUTED,
-    FORBIDDEN,
-    HARMLESS,
-    HIDDEN,
-    HIDDEN_ELSEWHERE,
-    PIECES,
-    joined,
-    smuggled,
-    soup,
-)
+from shell_lines import DAILY, FORBIDDEN, LINES, attempt, smuggled
 from stand_in_requests import decided
 from tables import each
 
@@ -40,10 +29,7 @@ ALLOWING = policies.allow_tools(
     *("Bash(wait *)", "Bash(set *)", "Bash(unset *)", "Bash(kill *)", "Bash(exit *)"),
 )
 DENYING = policies.deny_tools("Bash(rm *)", "Bash(curl:*)", "Bash(touch *)")
-BY_HAND = [
-    line.replace("{{", "{").replace("}}", "}").replace("{p}", "@programs@")
-    for line in (*HIDDEN, *HIDDEN_ELSEWHERE, *DISPUTED)
-]
+BY_HAND = [*LINES["hidden"], *LINES["tried"]]
 
 
 def allowed(line):
@@ -122,35 +108,16 @@ def any_shell(name):
         pytest.skip(f"needs {SHELLS[name][0]}")
 
 
-def attempt(chance):
-    """A line that tries to run what is forbidden, made in one of several ways."""
-    kind = chance.randrange(5)
-    if kind == 0:
-        return smuggled(chance.choice)
-    if kind == 1:
-        return chance.choice(HARMLESS) + soup(chance.choice, chance.randint(1, 7))
-    if kind == 2:
-        return soup(chance.choice, chance.randint(2, 8))
-    line = chance.choice(BY_HAND) if kind == 3 else joined("ls", "rm x", chance.choice)
-    for _ in range(chance.randint(0, 3)):
-        start = chance.randint(0, len(line))
-        end = min(len(line), start + chance.choice((0, 0, 0, 1, 2)))
-        line = line[:start] + chance.choice(PIECES) + line[end:]
-    return line
-
-
 def forbidden(traces):
     """Whether one of the forbidden programs ran."""
     return bool({f"ran-{name}" for name in FORBIDDEN} & set(traces))
 
 
-def oracle(shells, shell, attempts, seed):
-    """How many of so many lines were allowed, and not denied; none of them may escape."""
-    chance = random.Random(seed)
+def oracle(shells, shell, lines):
+    """How many of some lines were allowed, and not denied; none of them may escape."""
     by_allow = by_deny = 0
     escaped = []
-    for _ in range(attempts):
-        line = attempt(chance)
+    for line in lines:
         is_allowed, is_denied = allowed(line), denied(line)
         if is_denied and not is_allowed:
             continue
@@ -169,17 +136,21 @@ def oracle(shells, shell, attempts, seed):
 def test_a_shell_runs_nothing_that_slipped_past_a_rule(shells, shell):
     """What is allowed leaves nothing behind, and what is not denied does not run it."""
     any_shell(shell)
-    by_allow, by_deny = oracle(shells, shell, 400, 20)
+    chance = random.Random(20)
+    by_allow, by_deny = oracle(shells, shell, [attempt(chance) for _ in range(400)])
     assert by_allow > 5
-    assert by_deny > 20
+    assert by_deny > 15
+    oracle(shells, shell, BY_HAND)
 
 
 @pytest.mark.everything
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_runs_nothing_that_slipped_past_a_rule_in_many_lines(shells, shell, capsys):
     """The same for very many lines."""
     any_shell(shell)
-    by_allow, by_deny = oracle(shells, shell, 20_000, 21)
+    chance = random.Random(21)
+    by_allow, by_deny = oracle(shells, shell, [attempt(chance) for _ in range(20_000)])
     with capsys.disabled():
         print(f"\n{shell}: 20,000 lines, {by_allow} allowed, {by_deny} not denied, none escaped")
 
@@ -193,17 +164,16 @@ def test_a_shell_agrees_that_what_is_smuggled_runs(shells, shell):
     assert ran > 25
 
 
-def test_the_shells_agree_that_the_lines_below_run(shells):
-    """Together they run most of them."""
+def test_the_shells_agree_that_hidden_commands_run(shells):
+    """Together they run many of them."""
     found = [name for name, command in SHELLS.items() if shutil.which(command[0])]
     if {"bash", "zsh"} - set(found):
         pytest.skip("needs bash and zsh")
-    lines = [line.replace("{{", "{").replace("}}", "}") for line in DISPUTED]
-    ran = [any(forbidden(shells.traces(name, line)) for name in found) for line in lines]
-    assert sum(ran) > len(lines) * 3 // 5
+    ran = [any(forbidden(shells.traces(name, x)) for name in found) for x in LINES["hidden"]]
+    assert sum(ran) > len(ran) // 2
 
 
-@each("line", BY_HAND)
+@each("line", LINES["hidden"])
 def test_a_hidden_command_is_denied_and_not_allowed(line):
     """What readers of command lines overlook is found, or the line cannot be read."""
     assert denied(line)
@@ -221,9 +191,9 @@ def test_nothing_is_smuggled_past_a_rule(seed):
 
 def test_daily_work_goes_on():
     """Of harmless lines few are refused, and those mostly because they write a file."""
-    rules = [f"Bash({each})" for row in RULES.strip().split("\n") for each in row.split("|")]
+    rules = [f"Bash({each})" for row in DAILY["rules"] for each in row.split("|")]
     allowing, denying = policies.allow_tools(*rules), policies.deny_tools("Bash(rm *)")
-    daily = lines()
+    daily = DAILY["lines"]
     refused = [x for x in daily if decided(allowing, "Bash", {"command": x}) is None]
     stopped = [x for x in daily if decided(denying, "Bash", {"command": x}) is not None]
     assert len(daily) >= 300
@@ -353,6 +323,30 @@ def test_a_rule_covers_what_it_names_itself(rule, line):
         ("Bash(ls *)", "xargs -n $X ls"),
         ("Bash(ls)", "xargs ls"),
         ("Bash(poetry *)", "poetry run rm x"),
+        ("Bash(sqlite3 *)", "sqlite3 a.db '.shell rm x'"),
+        ("Bash(psql *)", "psql -c '\\! rm x'"),
+        ("Bash(mysql *)", "mysql -e '\\! rm x'"),
+        ("Bash(make *)", "make --eval='$(shell rm x)'"),
+        ("Bash(make *)", "make SHELL=./x"),
+        ("Bash(cmake *)", "cmake -E env rm x"),
+        ("Bash(gcc *)", "gcc -wrapper rm,x a.c"),
+        ("Bash(rustc *)", "rustc -C linker=./rm a.rs"),
+        ("Bash(java *)", "java '-XX:OnError=rm x' A"),
+        ("Bash(mvn *)", "mvn exec:exec -Dexec.executable=rm"),
+        ("Bash(npm *)", "npm run x --script-shell=./rm"),
+        ("Bash(npm *)", "npm exec rm"),
+        ("Bash(mypy *)", "mypy --python-exec ./rm a.py"),
+        ("Bash(helm *)", "helm template x --post-renderer ./rm"),
+        ("Bash(nc *)", "nc -e rm host 80"),
+        ("Bash(ip *)", "ip netns exec a rm x"),
+        ("Bash(git *)", "git merge -s rm x"),
+        ("Bash(git *)", "git pull --strategy=rm"),
+        ("Bash(vim *)", "vim -c '!rm x'"),
+        ("Bash(dotenv *)", "dotenv run rm x"),
+        ("Bash(docker-compose *)", "docker-compose up; rm x"),
+        ("Bash(tar *)", "tar xf a --to-command=rm"),
+        ("Bash(rsync *)", "rsync -e ./rm a b:"),
+        ("Bash(man *)", "man -P ./rm x"),
     ],
 )
 def test_a_rule_with_a_wildcard_covers_no_other_program(rule, line):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +14,8 @@ from hypothesis import strategies as st
 from tables import each
 
 from claude_sync.permissions.paths import FilePattern, stays_below
+
+CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 pytestmark = posix
@@ -115,101 +119,20 @@ def test_a_path_that_no_file_has_is_not_compared(path, project):
     assert denies("other/**", path, project)
 
 
-@each(
-    ("pattern", "path"),
-    [
-        ("src/**", "src/a.py"),
-        ("src/**", "src/deep/new.py"),
-        ("/src/**", "src/a.py"),
-        ("./src/**", "./src/../src/a.py"),
-        ("src", "src/deep/new.py"),
-        ("src/", "src/a.py"),
-        ("src/*.py", "src/a.py"),
-        ("src/?.py", "src/a.py"),
-        ("src/[a-c].py", "src/a.py"),
-        ("src/[!b].py", "src/a.py"),
-        ("src/\\a.py", "src/a.py"),
-        ("**/a.py", "src/a.py"),
-        ("src/**/x", "src/x"),
-        ("src/**/x", "src/1/2/x"),
-        ("*.py", "src/deep/x.py"),
-        ("*.py", "x.py"),
-        (".env", "deep/.env"),
-        ("/**", "anything/at/all"),
-        ("src/**", "alias/a.py"),
-        ("secret/**", "src/to_secret/key"),
-        ("**", "x"),
-    ],
-)
+@each(("pattern", "path"), CASES["patterns and paths that match"])
 def test_a_path_matches(project, pattern, path):
     """Existing or not, for both questions."""
     assert allows(pattern, path, project)
     assert denies(pattern, path, project)
 
 
-@each(
-    ("pattern", "path"),
-    [
-        ("src/**", "src"),
-        ("src/**", "srcs/a.py"),
-        ("src/**", "docs/src/a.py"),
-        ("src/**", "src/../docs/x"),
-        ("src/**", "src/../../outside/b.py"),
-        ("src/**", "src/out/b.py"),
-        ("src/**", "src/out/new/file.py"),
-        ("src/**", "src/out.py"),
-        ("src/**", "src/dangling.py"),
-        ("src/**", "src/to_secret/key"),
-        ("src/**", "src/out/../a.py"),
-        ("alias/**", "alias/a.py"),
-        ("src/**", "SRC/a.py"),
-        ("src/**", "/etc/passwd"),
-        ("src/**", "~/x"),
-        ("**", "~/x"),
-        ("**", "~root/x"),
-        ("**", ""),
-        ("**", " src/a.py"),
-        ("**", "src/a.py "),
-        ("**", "src/a\0.py"),
-        ("**", "src/a\n.py"),
-        ("**", "src/\ud800"),
-        ("**", None),
-        ("**", ["src/a.py"]),
-        ("**", ".."),
-        ("*.py", "x.py/hidden"),
-        ("docs/*", "docs/a/b"),
-        ("src/*.py", "src/deep/a.py"),
-        ("src/[a-c].py", "src/d.py"),
-        ("src/[!a].py", "src/a.py"),
-        ("src/", "src"),
-        ("//etc/**", "etc/x"),
-    ],
-)
+@each(("pattern", "path"), CASES["patterns and paths that are not allowed"])
 def test_a_path_is_not_allowed(project, pattern, path):
     """What leaves the folder, or can be read in two ways, is not let through."""
     assert not allows(pattern, path, project)
 
 
-@each(
-    ("pattern", "path"),
-    [
-        ("secret/**", "src/to_secret/key"),
-        ("secret/**", "src/../secret/key"),
-        ("secret/**", "SECRET/Key"),
-        ("secret", "secret/key"),
-        ("secret/", "secret/key"),
-        (".env", ".ENV"),
-        ("src/out.py", "src/out.py"),
-        ("//etc/**", "src/../../../../../../../../../../etc/passwd"),
-        ("~/x", "~/x"),
-        ("~/x", " ~/x"),
-        ("*.py", "x.py/hidden"),
-        ("src/out/**", "../outside/b.py"),
-        ("**", None),
-        ("secret/**", "a\0b"),
-        ("secret/**", 3),
-    ],
-)
+@each(("pattern", "path"), CASES["patterns and paths that are denied"])
 def test_a_path_is_denied_as_given_or_as_resolved(project, pattern, path):
     """No way to write a path or to reach it hides it."""
     assert denies(pattern, path, project)
@@ -272,13 +195,7 @@ def test_a_search_above_a_denied_folder_is_denied(project):
     assert denies("secret/**", ".", project, "Glob", "path", pattern=None)
 
 
-@each(
-    "pattern",
-    [
-        *("/etc/*", "~/x", "../*", "a/../../x", "{../x,y}", "{a,/etc/*}", ".{.,}/x", "[.][.]/x"),
-        *(".@(.)/x", "a\\b", "c:/x", None, 3, " x", "a\0"),
-    ],
-)
+@each("pattern", CASES["globs that may leave their folder"])
 def test_a_glob_that_may_leave_its_folder_is_not_allowed(project, pattern):
     """Absolute, with two dots, or with something that can spell them."""
     assert not stays_below(pattern)

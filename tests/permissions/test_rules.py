@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +16,8 @@ from claude_sync.permissions.commands import text_glob
 from claude_sync.permissions.globs import MANY
 from claude_sync.permissions.rules import ToolUse, parse_rule, parse_rules
 
+CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
+
 
 def answers(rule, tool, **fields):
     """Whether a rule allows a use of a tool, and whether it may mean it."""
@@ -21,52 +26,13 @@ def answers(rule, tool, **fields):
     return parsed.allows(use), parsed.may_match(use)
 
 
-@each(
-    ("rule", "tool"),
-    [
-        ("Read", "Read"),
-        (" Read ", "Read"),
-        ("Read", "Grep"),
-        ("Read", "Glob"),
-        ("Read(*)", "LS"),
-        ("Edit", "Write"),
-        ("Edit", "MultiEdit"),
-        ("Edit", "NotebookEdit"),
-        ("SomethingNew", "SomethingNew"),
-        ("mcp__files", "mcp__files__read"),
-        ("mcp__files__*", "mcp__files__read"),
-        ("mcp__files__re*", "mcp__files__read"),
-        ("mcp__files__read", "mcp__files__read"),
-        ("mcp__my_files", "mcp__my_files__read"),
-        ("mcp__a__b__*", "mcp__a__b__c"),
-        ("mcp__my.files", "mcp__my_files__read"),
-        ("mcp__my.files__re.*", "mcp__my_files__re_ad"),
-        ("Task", "Agent"),
-        ("Agent", "Task"),
-        ("KillBash", "TaskStop"),
-        ("BashOutput", "TaskOutput"),
-        ("SlashCommand", "Skill"),
-    ],
-)
+@each(("rule", "tool"), CASES["rules and their tools"])
 def test_a_rule_covers_its_tools(rule, tool):
     """By name, by family, or by server."""
     assert answers(rule, tool) == (True, True)
 
 
-@each(
-    ("rule", "tool"),
-    [
-        ("Read", "Write"),
-        ("Write", "Edit"),
-        ("Grep", "Read"),
-        ("Bash", "BashOutput"),
-        ("mcp__files", "mcp__files2__read"),
-        ("mcp__files", "mcp__file__read"),
-        ("mcp__files__re*", "mcp__files__write"),
-        ("mcp__files__read", "mcp__files__read2"),
-        ("mcp__files__*", "mcp__other__read"),
-    ],
-)
+@each(("rule", "tool"), CASES["rules and other tools"])
 def test_a_rule_covers_no_other_tools(rule, tool):
     """A likeness of names means nothing."""
     assert answers(rule, tool) == (False, False)
@@ -86,42 +52,7 @@ def test_an_ambiguous_name_is_denied_but_not_allowed(rule, tool):
     assert answers(rule, tool) == (False, True)
 
 
-@each(
-    ("rule", "advice"),
-    [
-        ("", "name of a tool"),
-        ("   ", "name of a tool"),
-        ("(x)", "name of a tool"),
-        ("*", "allow_all"),
-        ("mcp__*", "mcp__server__"),
-        ("mcp__a*__b", "mcp__server__"),
-        ("Read Write", "name of a tool"),
-        ("Read,Write", "name of a tool"),
-        ("Bash(", "not closed"),
-        ("Bash()", "empty"),
-        ("Bash( )", "empty"),
-        ("Bash(git *", "not closed"),
-        ("Bash(git *) x", "not closed"),
-        ("Bash(:*)", "alone"),
-        ("Bash( *)x", "not closed"),
-        ("bash", "'Bash'"),
-        ("READ", "'Read'"),
-        ("Webfetch(domain:x)", "'WebFetch'"),
-        ("WebFetch(example.com)", "domain:example.com"),
-        ("WebFetch(domain:)", "domain:example.com"),
-        ("WebFetch(domain:https://x)", "domain:example.com"),
-        ("WebSearch(x)", "alone"),
-        ("mcp__files__read(x)", "alone"),
-        ("Read(../x)", "two slashes"),
-        ("Read(!x)", "two slashes"),
-        ("Read(/)", "/\\*\\*"),
-        ("Read(a\tb)", "printable"),
-        ("Read([z-a])", "square brackets"),
-        (None, "not NoneType"),
-        (b"Read", "not bytes"),
-        (["Read"], "several arguments"),
-    ],
-)
+@each(("rule", "advice"), CASES["wrong rules and the advice"])
 def test_a_wrong_rule_is_refused_with_advice(rule, advice):
     """The text says what to write instead."""
     with pytest.raises(UsageError, match=advice):
@@ -133,45 +64,13 @@ def test_a_rule_shows_its_text():
     assert repr(parse_rule("Bash(git *)")) == "Rule('Bash(git *)')"
 
 
-@each(
-    ("rule", "command", "allowed"),
-    [
-        ("Bash(git status)", "git status", True),
-        ("Bash(git status)", "git  status", True),
-        ("Bash(git status)", "git status -s", False),
-        ("Bash(git *)", "git", True),
-        ("Bash(git *)", "gitk", False),
-        ("Bash(git*)", "gitk", True),
-        ("Bash(git * main)", "git push origin main", True),
-        ("Bash(git * main)", "git push origin main2", False),
-        ("Bash(git * * x)", "git", False),
-        ("Bash(* --version)", "node --version", True),
-        ("Bash(npm run test:*)", "npm run test", True),
-        ("Bash(npm run test:*)", "npm run test:unit", False),
-        ("Bash(npm run test:*)", "npm run test x", True),
-        ("Bash(echo \\*)", "echo \\*", False),
-        ("Bash(echo \\*)", "echo *", True),
-        ("Bash(echo \\*)", "echo x", False),
-        ("Bash(f (x))", "f (x)", False),
-        ('Bash(git commit -m "x y")', 'git commit -m "x y"', True),
-    ],
-)
+@each(("rule", "command", "allowed"), CASES["rules, commands and whether they are allowed"])
 def test_a_command_is_compared_with_a_pattern(rule, command, allowed):
     """A wildcard is any text; everything else stands for itself."""
     assert answers(rule, "Bash", command=command)[0] is allowed
 
 
-@each(
-    ("rule", "command"),
-    [
-        ('Bash(git commit -m "x y")', "git commit -m 'x y'"),
-        ("Bash(git push *)", "git $X"),
-        ("Bash(git push *)", "git pu{sh,ll}"),
-        ("Bash(git push *)", "git pu??"),
-        ("Bash(git push)", "git push 2>/dev/null"),
-        ("Bash(git push)", "GIT.EXE push"),
-    ],
-)
+@each(("rule", "command"), CASES["rules and commands that they deny"])
 def test_a_deny_rule_sees_through_the_way_it_is_written(rule, command):
     """Quotes, expansions and redirections do not hide a command."""
     assert answers(rule, "Bash", command=command)[1]
@@ -182,39 +81,10 @@ def test_a_deny_rule_leaves_other_commands_alone():
     assert not answers("Bash(git push *)", "Bash", command="git add $X *.py")[1]
 
 
-@each(
-    ("address", "expected"),
-    [
-        ("https://docs.org", (True, True)),
-        ("http://DOCS.org:8080/x?y#z", (True, True)),
-        ("https://docs.org/a@b", (True, True)),
-        ("https://docs.org.", (False, True)),
-        ("https://docs.org\\@evil.com/", (False, True)),
-        ("https://evil.com\\@docs.org/", (False, False)),
-        ("https://user@docs.org/", (False, True)),
-        ("https://docs.org@evil.com/", (False, False)),
-        ("https://docs.org:x@evil.com/", (False, False)),
-        ("https://evil.com/docs.org", (False, False)),
-        ("https://evil.com#@docs.org", (False, False)),
-        ("https://docs.org.evil.com", (False, False)),
-        ("https://notdocs.org", (False, False)),
-        ("https://www.docs.org", (False, False)),
-        ("https:docs.org", (False, True)),
-        ("ht\ntps://docs.org", (False, True)),
-        ("https://docs%2eorg", (False, True)),
-        ("https://docs。org", (False, True)),
-        ("https://\uff44ocs.org", (False, True)),
-        ("https://döcs.org", (False, True)),
-        ("ftp://docs.org", (False, True)),
-        ("docs.org", (False, True)),
-        ("", (False, True)),
-        (None, (False, True)),
-        (["https://docs.org"], (False, True)),
-    ],
-)
+@each(("address", "expected"), CASES["addresses"])
 def test_a_host_is_compared_as_a_whole(address, expected):
     """What two programs could read in two ways is denied and not allowed."""
-    assert answers("WebFetch(domain:docs.org)", "WebFetch", url=address) == expected
+    assert answers("WebFetch(domain:docs.org)", "WebFetch", url=address) == tuple(expected)
     assert answers("WebFetch(domain:docs.org)", "WebSearch", url=address) == (False, False)
 
 
@@ -288,14 +158,7 @@ def test_other_unknown_names_are_left_alone():
     assert policies.allow_tools("TaskGet", "CronCreate", "Something", "mcp__bash")
 
 
-@each(
-    ("line", "expected"),
-    [
-        *(("git push", True), ("git -C . push", True), ("git --no-pager push origin", True)),
-        *(("git -c a=b push", True), ("git -C . -c a=b push x", True), ("git $x push", True)),
-        *(("git stash push", False), ("git log -1", False), ("git commit -m push", False)),
-    ],
-)
+@each(("line", "expected"), CASES["lines and whether a rule for git push denies them"])
 def test_options_before_a_subcommand_do_not_evade_a_deny_rule(line, expected):
     """They may have values, which are skipped as well."""
     assert answers("Bash(git push *)", "Bash", command=line)[1] is expected

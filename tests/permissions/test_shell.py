@@ -20,6 +20,8 @@ from tables import each
 
 from claude_sync.permissions import policies
 
+CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
+
 SHELLS = {"bash": ["bash"], "dash": ["dash"], "zsh": ["zsh", "-f"], "ash": ["busybox", "ash"]}
 ALLOWING = policies.allow_tools(
     *("Bash(git *)", "Bash(ls *)", "Bash(npm run test:*)", "Bash(test *)", "Bash(printf *)"),
@@ -201,154 +203,25 @@ def test_daily_work_goes_on():
     assert len(stopped) <= len(daily) * 0.01, stopped
 
 
-@each(
-    "line",
-    [
-        *("git commit -m 'rm x'", "git rm x", "git log # rm x", "git log; ls; npm run test"),
-        "git commit -F - <<'EOF'\nit's about rm x\nrm x\nEOF",
-        "find . \\( -name '*.py' -o -name '*.c' \\) -exec grep x {} +",
-        *("find . | xargs grep foo", "ls | xargs -n 1 wc -l", "bash build.sh --fast"),
-        *("source venv/bin/activate && pytest", "uv run pytest -k 'a or b'"),
-        "find . -exec sh -c 'wc -l \"$1\"' _ {} \\;",
-        *(
-            "docker run --rm -it alpine sh",
-            "echo $((1 + 2)) ${x%.py} ${#x}",
-            "sudo apt install zsh",
-        ),
-        *("bash -euo pipefail -c 'make test'", "sh <<'E'\nmake\nE", 'timeout "$T" pytest'),
-        *("grep -rn 'rm -rf' .", 'for f in *; do wc -l "$f"; done', "python x.py $(git ls-files)"),
-    ],
-)
+@each("line", CASES["lines that only speak of rm"])
 def test_data_is_not_a_command(line):
     """Arguments, comments and texts of other programs are left alone."""
     assert not denied(line)
 
 
-@each(
-    ("line", "is_allowed"),
-    [
-        *(("ls", True), ("  ls \t -l ", True), ("ls; git log", True), ("ls\n\ngit log\n", True)),
-        *(
-            ("ls &&\n ls", True),
-            ("ls &", True),
-            ("ls > /dev/null 2>&1", True),
-            ("ls &>/dev/null", True),
-        ),
-        *(("ls > x", False), ("ls >> x", False), ("cat < x", True), ("cat < ../x", False)),
-        *(("cat < /etc/passwd", False), ("ls < $x", False), ("ls &> x", False)),
-        *(("CI=1 ls", True), ("PATH=. ls", False), ("X=$(ls) ls", False), ("CI=a", True)),
-        *(('for f in *; do ls "$f"; done', True), ("for PATH in .; do ls; done", False)),
-        *(("if ls; then git log; fi", True), ("if ls; then make; fi", False), ("(ls; ls)", True)),
-        *(("echo $(ls)", True), ("echo $(make)", False), ('echo "$(ls $(make))"', False)),
-        *(("[[ a ]]", False), ("f() { ls; }; f", False), ("ls <(ls)", False), ("ls |& cat", False)),
-        *(("echo $((1))", False), ("echo ${x%y}", False), ("cat <<E\n$x\nE", False)),
-        *(("cat <<'E'\n$x\nE", True), ("eval ls", False), ("trap ls EXIT", False), ("wait", False)),
-        *(("test -v 'a[1]'", False), ("test -f 'a b'", True), ('[ "$x" = y ]', True)),
-        *(("[ $x = y ]", False), ("[ 1 -eq 2 ]", True), ('[ "$x" -eq 2 ]', False)),
-        *(("printf -v x y", False), ("printf '%s' \"$x\"", True), ("printf '%d' \"$x\"", False)),
-        *(
-            ("read -r line", True),
-            ("read PATH", False),
-            ("export CI=1", True),
-            ("export PATH=.", False),
-        ),
-        *(("find . -name x", True), ("find . -delete", False), ("find . $x", False)),
-        *(
-            ("find . -exec ls {} +", False),
-            ("find . {-delete,}", False),
-            ("find . -fprint x", False),
-        ),
-        *(("awk '{print $1}' x", True), ("awk 'BEGIN {system(\"ls\")}'", False)),
-        *(("awk '{print > \"x\"}'", False), ("awk -f x", False), ("awk 'NR > 1' x", True)),
-        *(("sed -n 1,5p x", True), ("sed s/a/b/ x", True), ("sed '1e ls' x", False)),
-        *(("sed 's/a/b/e' x", False), ("sed 'w x' y", False), ("sed -i s/a/b/ x", False)),
-        *(("git diff x", True), ("git -c a=b diff", False), ("git --exec-path=. x", False)),
-        *(("git grep -O x", False), ("git grep --open-f x", False), ("git bisect run x", False)),
-        *(
-            ("git rebase -x ls", False),
-            ("git rebase main", True),
-            ("git submodule foreach x", False),
-        ),
-        *(("git difftool -x ls", False), ("git fetch --upload-pa=x y", False), ("git $x", False)),
-        *(("git clone ext::x", False), ("git switch -c x", True), ('git commit -m "$x"', True)),
-        *(("sort x", True), ("sort -o x y", False), ("sort --comp=x y", False)),
-        *(("env ls", False), ("linux64 ls", False), ("split --filter=ls x", False)),
-        *(("timeout 5 ls", True), ("timeout 5 make", False), ("timeout -k 5 6 ls", False)),
-        *(("xargs -0 ls -l", True), ("xargs git", False), ("xargs make", False), ("xargs", False)),
-        *(
-            ("git commit -m \"$(cat <<'EOF'\nA text.\nEOF\n)\"", True),
-            ("ls 'a", False),
-            ("", False),
-        ),
-        *(("make", False), ("'ls'", False), ("l\\s", False), ("./ls", False), ("ls\0", False)),
-        *(("ls\u00a0x", False), ("ls \u202ex", False), ("ls \r", False), ("ls é", True)),
-        *(("ls é|cat", False), ("ls $x[1]", False), ("ls \\\n#x", False), ("l\\\ns", False)),
-    ],
-)
+@each(("line", "is_allowed"), CASES["lines and whether the rules allow them"])
 def test_an_allow_rule_covers_what_every_shell_reads_alike(line, is_allowed):
     """Each command of the line, and nothing that happens beside them."""
     assert allowed(line) is is_allowed
 
 
-@each(
-    ("rule", "line"),
-    [
-        ("Bash(find * -exec grep *)", "find . -name x -exec grep y {} +"),
-        ("Bash(git -C *)", "git -C .. status"),
-        ("Bash(git bisect *)", "git bisect run x"),
-        ("Bash(sudo apt *)", "sudo apt update"),
-        ("Bash(bash scripts/*)", "bash scripts/x.sh"),
-        ("Bash(eval ls)", "eval ls"),
-        ("Bash(sed -i *)", "sed -i s/a/b/ x"),
-    ],
-)
+@each(("rule", "line"), CASES["rules and lines that they allow"])
 def test_a_rule_covers_what_it_names_itself(rule, line):
     """The words that run something may stand in the rule."""
     assert decided(policies.allow_tools(rule), "Bash", {"command": line}) == "allow"
 
 
-@each(
-    ("rule", "line"),
-    [
-        ("Bash(find * -exec grep *)", "find . -exec rm x -exec grep y {} +"),
-        ("Bash(find * -exec grep *)", "find . '-exec' rm ' -exec grep ' \\;"),
-        ("Bash(find *)", "find . -exec$X rm x \\;"),
-        ("Bash(find *)", "find . x$X"),
-        ("Bash(sudo *)", "sudo ls"),
-        ("Bash(env A=1 *)", "env A=1 rm x"),
-        ("Bash(timeout 5 *)", "timeout 5 rm x"),
-        ("Bash(sudo -u me *)", "sudo -u me rm x"),
-        ("Bash(ssh host ls *)", "ssh host ls ';rm x'"),
-        ("Bash(bash -c *)", "bash -c 'rm x'"),
-        ("Bash(ls *)", "xargs -n $X ls"),
-        ("Bash(ls)", "xargs ls"),
-        ("Bash(poetry *)", "poetry run rm x"),
-        ("Bash(sqlite3 *)", "sqlite3 a.db '.shell rm x'"),
-        ("Bash(psql *)", "psql -c '\\! rm x'"),
-        ("Bash(mysql *)", "mysql -e '\\! rm x'"),
-        ("Bash(make *)", "make --eval='$(shell rm x)'"),
-        ("Bash(make *)", "make SHELL=./x"),
-        ("Bash(cmake *)", "cmake -E env rm x"),
-        ("Bash(gcc *)", "gcc -wrapper rm,x a.c"),
-        ("Bash(rustc *)", "rustc -C linker=./rm a.rs"),
-        ("Bash(java *)", "java '-XX:OnError=rm x' A"),
-        ("Bash(mvn *)", "mvn exec:exec -Dexec.executable=rm"),
-        ("Bash(npm *)", "npm run x --script-shell=./rm"),
-        ("Bash(npm *)", "npm exec rm"),
-        ("Bash(mypy *)", "mypy --python-exec ./rm a.py"),
-        ("Bash(helm *)", "helm template x --post-renderer ./rm"),
-        ("Bash(nc *)", "nc -e rm host 80"),
-        ("Bash(ip *)", "ip netns exec a rm x"),
-        ("Bash(git *)", "git merge -s rm x"),
-        ("Bash(git *)", "git pull --strategy=rm"),
-        ("Bash(vim *)", "vim -c '!rm x'"),
-        ("Bash(dotenv *)", "dotenv run rm x"),
-        ("Bash(docker-compose *)", "docker-compose up; rm x"),
-        ("Bash(tar *)", "tar xf a --to-command=rm"),
-        ("Bash(rsync *)", "rsync -e ./rm a b:"),
-        ("Bash(man *)", "man -P ./rm x"),
-    ],
-)
+@each(("rule", "line"), CASES["rules and lines that they do not allow"])
 def test_a_rule_with_a_wildcard_covers_no_other_program(rule, line):
     """However much of the line the wildcard stands for."""
     assert decided(policies.allow_tools(rule), "Bash", {"command": line}) is None

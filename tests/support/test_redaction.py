@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each
 
 from claude_sync.support import redact as redaction
 from claude_sync.support.redact import (
@@ -20,6 +22,9 @@ from claude_sync.support.redact import (
     remember_secrets,
 )
 
+ROWS = Path(__file__).with_name("redaction_cases.json")
+CASES = json.loads(ROWS.read_text(encoding="utf-8"))
+
 # None of these was ever valid; in parts, so that no scanner takes them for real ones.
 LETTERS = "Ab3" * 14
 KEYS = [
@@ -30,48 +35,7 @@ KEYS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Authorization: Digest username=me, response=hunter2",
-        '{"authorization": "hunter2"}',
-        "curl -H 'X-Api-Key: hunter2' http://localhost",
-        '{"client_secret":"hunter2"}',
-        "{'password': 'hunter2'}",
-        'password="correct hunter2 staple"',
-        "password='correct hunter2 staple",
-        '"{\\"token\\": \\"hunter2\\"}"',
-        '"{\\\\\\"token\\\\\\": \\\\\\"hunter2\\\\\\"}"',
-        "export STRIPE_KEY=hunter2",
-        "aws_secret_access_key: hunter2",
-        "http://user:hunter2@proxy.example.com",
-        "redis://:hunter2@localhost",
-        '"env":{"ANY_NAME":"hunter2"}',
-        '"headers": {"X-Mine": "hunter2", "Accept": "hunter2"}',
-        '{\\"env\\": {\\"ANY_NAME\\": \\"hunter2\\"}}',
-        '{"pwd": "hunter2"}',
-        '"dbPass": "hunter2"',
-        '"passwordConfirmation": "hunter2"',
-        "password: str = 'hunter2'",
-        "token: Optional[str] = 'hunter2'",
-        "d['password'] = 'hunter2'",
-        "<db:password>a hunter2",
-        "password = b'hunter2'",
-        'password = rf"a hunter2"',
-        "if password == 'a hunter2':",
-        "'password' => 'a hunter2'",
-        "password := 'a hunter2'",
-        "password := hunter2",
-        "password: >-\n  hunter2",
-        '{"password":"Summer(2024)!hunter2"}',
-        "password=Summer(2024)!hunter2",
-        '{"password":"get_hunter2()"}',
-        "password\x1b[m\x1b[K=\x1b[01;31mhunter2",
-        "Bearer\\thunter2",
-        "password:\\thunter2",
-        "curl -u me:1hunter2 http://localhost",
-    ],
-)
+@each("text", CASES["texts with a secret"])
 def test_a_secret_is_hidden_wherever_it_stands(text):
     """Alone, and in the middle of a line."""
     for line in (text, f"before {text}\nafter"):
@@ -80,45 +44,7 @@ def test_a_secret_is_hidden_wherever_it_stands(text):
         assert "***" in shown
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "used 12 tokens",
-        "input_tokens and output_tokens",
-        '{"input_tokens": 12, "max_tokens": 5, "cache_creation_input_tokens": 0}',
-        '{"token_count": 3}',
-        "the secret is out",
-        "tokenizer.py and password.py",
-        "Basic concepts, for the bearer of this letter",
-        "Bearer tokens are refused",
-        "token: str",
-        "password = get_password()",
-        "password: Optional",
-        "API_KEY=$API_KEY",
-        "API_KEY=${API_KEY}",
-        "export TOKEN=<your-token>",
-        "https://example.com:8080/path?a=b",
-        '["http://host:80","a@b"]',
-        "docker run -u 1000:1000 image",
-        "C:\\Users\\me\\project",
-        "task-antelope, risk-proj",
-        "5f0c1a22-1111-4111-8111-111111111111",
-        "-----BEGIN PUBLIC KEY-----\nMIIabc\n-----END PUBLIC KEY-----",
-        "Cookie: a small text file that browsers keep for a site, see RFC 6265.",
-        "Authorization: who may do what; see chapter 3 and the table below",
-        "def f(token: Token, password: Optional[str] = None, key: PrivateKey) -> None:",
-        "cookie = SimpleCookie(x)",
-        "if self.token == EOF:",
-        "Bearer of bad news",
-        "Basic Authentication is old",
-        "npm_config_registry_something_long, hf_hub_download_and_cache_file",
-        "api_key: ${{ secrets.KEY }}",
-        "pass: 12, fail: 3",
-        "PWD=/tmp/project and pwd: C:/project",
-        "compass = north, bypass: yes",
-    ],
-)
+@each("text", CASES["texts without"])
 def test_harmless_text_is_left_alone(text):
     """What is no secret stays readable."""
     assert redact_text(text) == text
@@ -196,45 +122,13 @@ def test_whoever_hides_sees_each_secret():
     assert sorted(seen) == ["abc", "d e f", "ghij"]
 
 
-@pytest.mark.parametrize(
-    ("name", "secret"),
-    [
-        ("API_KEY", True),
-        ("apiKey", True),
-        ("X-Auth-Token", True),
-        ("STRIPE_KEY", True),
-        ("stripe_key", False),
-        ("tokens", False),
-        ("max_tokens", False),
-        ("token_count", False),
-        ("keyboard", False),
-        ("key", False),
-        ("pwd", True),
-        ("pass", True),
-        ("db_pass", True),
-        ("userPwd", True),
-        ("password2", True),
-        ("passwordHash", True),
-        ("compass", False),
-        ("OLDPWD", False),
-    ],
-)
+@each(("name", "secret"), CASES["names"])
 def test_names_of_secrets(name, secret):
     """How a name ends decides."""
     assert is_secret_name(name) is secret
 
 
-@pytest.mark.parametrize(
-    ("flag", "value", "shown"),
-    [
-        ("--model", "opus", "opus"),
-        ("--api-key", "abc", "***"),
-        ("--settings", '{"a": 1}', "***"),
-        ("--settings", "file.json", "file.json"),
-        ("--agents", "[1]", "***"),
-        ("--append-system-prompt", "TOKEN=abc", "TOKEN=***"),
-    ],
-)
+@each(("flag", "value", "shown"), CASES["flags"])
 def test_the_flag_decides_what_its_value_shows(flag, value, shown):
     """Values of secret flags and JSON are hidden whole, others in part."""
     assert redact_value(flag, value) == shown

@@ -28,6 +28,17 @@ from .usage import Usage, count_of
 # The tool that starts a subagent; new CLIs show it under its second name.
 AGENT_TOOLS = ("Task", "Agent")
 COUNTS = ("total_tokens", "tool_uses", "duration_ms")
+# What the CLI's record of a tool call has under other names.
+RECORDED = {
+    "agent_id": "agentId",
+    "agent": "agentType",
+    "status": "status",
+    "model": "resolvedModel",
+    "total_tokens": "totalTokens",
+    "tool_uses": "totalToolUseCount",
+    "duration_ms": "totalDurationMs",
+    "usage": "usage",
+}
 # A session may go on for ever, and what is known of its agents must not.
 AGENTS_KEPT = 1000
 
@@ -58,67 +69,51 @@ class AgentLog:
         blocks = mappings_of(mapping_of(raw.get("message")).get("content"))
         if kind == "assistant":
             for block in blocks:
-                self._see_call(block, raw)
+                name = word_of(block.get("id"))
+                if name is not None and block.get("name") in AGENT_TOOLS:
+                    self._see_call(name, mapping_of(block.get("input")), raw)
         elif kind == "user":
             results = [block for block in blocks if block.get("type") == "tool_result"]
+            # Of several results none has the record: the wire does not say which.
             record = raw.get("tool_use_result") if len(results) == 1 else None
             for block in results:
-                self._see_result(block, record)
+                name = word_of(block.get("tool_use_id"))
+                if name in self._agents:
+                    self._see_result(name, block, record)
         elif kind == "system":
             self._see_task(raw)
 
-    def _see_call(self, block: Raw, raw: Raw) -> None:
-        name = word_of(block.get("id"))
-        if name is not None and block.get("name") in AGENT_TOOLS:
-            call = mapping_of(block.get("input"))
-            self._started.add(name)
-            self._note(
-                name,
-                tool_use_id=name,
-                agent=call.get("subagent_type"),
-                description=call.get("description"),
-                status="running",
-                parent_tool_use_id=raw.get("parent_tool_use_id"),
-            )
-
-    def _see_result(self, block: Raw, record: Any) -> None:
-        name = word_of(block.get("tool_use_id"))
-        if name is not None and name in self._agents:
-            if isinstance(record, dict):
-                self._see_record(name, record)
-            else:
-                self._note(name, status="failed" if block.get("is_error") is True else "completed")
-
-    def _see_record(self, name: str, record: Raw) -> None:
-        """The CLI's record of the tool call, which is over, or has left the agent running."""
-        agent_id, status = word_of(record.get("agentId")), record.get("status")
-        if agent_id is not None:
-            self._names.setdefault(agent_id, name)
+    def _see_call(self, name: str, call: Raw, raw: Raw) -> None:
+        self._started.add(name)
         self._note(
             name,
-            agent_id=agent_id,
-            agent=record.get("agentType"),
-            status="running" if status == "async_launched" else status,
-            model=record.get("resolvedModel"),
-            total_tokens=record.get("totalTokens"),
-            tool_uses=record.get("totalToolUseCount"),
-            duration_ms=record.get("totalDurationMs"),
-            usage=record.get("usage"),
+            tool_use_id=name,
+            agent=call.get("subagent_type"),
+            description=call.get("description"),
+            status="running",
+            parent_tool_use_id=raw.get("parent_tool_use_id"),
         )
+
+    def _see_result(self, name: str, block: Raw, record: Any) -> None:
+        """The tool call is over, or has left the agent running."""
+        if not isinstance(record, dict):
+            self._note(name, status="failed" if block.get("is_error") is True else "completed")
+            return
+        fields = {field: record.get(key) for field, key in RECORDED.items()}
+        if fields["status"] == "async_launched":
+            fields["status"] = "running"
+        self._note(name, **fields)
 
     def _see_task(self, raw: Raw) -> None:
         agent_id, subtype = word_of(raw.get("task_id")), word_of(raw.get("subtype")) or ""
         if agent_id is None or not subtype.startswith("task_"):
             return
         tool_use_id = word_of(raw.get("tool_use_id"))
-        name = self._names.get(agent_id) or (tool_use_id if tool_use_id in self._agents else None)
-        if name is None:
-            is_agent = raw.get("subagent_type") or "agent" in str(raw.get("task_type"))
-            if not is_agent:
-                return  # a shell, or a workflow
-            name = tool_use_id or agent_id
-        self._names[agent_id] = name
-        starts, goes_on = subtype == "task_started", subtype != "task_updated"
+        is_agent = raw.get("subagent_type") or "agent" in str(raw.get("task_type"))
+        if agent_id not in self._names and tool_use_id not in self._agents and not is_agent:
+            return  # a shell, or a workflow
+        name = self._names.get(agent_id) or tool_use_id or agent_id
+        starts = subtype == "task_started"
         if starts:
             self._started.add(name)
         usage, patch = mapping_of(raw.get("usage")), raw.get("patch")
@@ -130,7 +125,7 @@ class AgentLog:
             agent=raw.get("subagent_type"),
             # That of a progress report is what it does just now.
             description=raw.get("description") if starts else None,
-            status=status or ("running" if goes_on else None),
+            status=status or (None if subtype == "task_updated" else "running"),
             **{count: usage.get(count) for count in COUNTS},
         )
 
@@ -139,17 +134,13 @@ class AgentLog:
         if name not in self._agents and len(self._agents) >= AGENTS_KEPT:
             self._forget_oldest()
         before = self._agents.get(name) or AgentUsage()
-        news: dict[str, Any] = {}
-        for field, value in fields.items():
-            if field == "usage":
-                value = Usage() + value if isinstance(value, dict) else None
-            else:
-                value = count_of(value) if field in COUNTS else word_of(value)
-            if value is not None:
-                news[field] = value
+        read = {field: value_of(field, value) for field, value in fields.items()}
+        news = {field: value for field, value in read.items() if value is not None}
         if news.get("status") == "running" and before.status in OVER:
             del news["status"]  # a quick one is over before its start is reported
-        self._agents[name] = dataclasses.replace(before, **news)
+        now = self._agents[name] = dataclasses.replace(before, **news)
+        if now.agent_id is not None:
+            self._names.setdefault(now.agent_id, name)
 
     def _forget_oldest(self) -> None:
         oldest = next(iter(self._agents))
@@ -157,6 +148,13 @@ class AgentLog:
         self._agents = {name: agent for name, agent in self._agents.items() if name != oldest}
         self._started.discard(oldest)
         self._names = {agent: name for agent, name in self._names.items() if name != oldest}
+
+
+def value_of(field: str, value: Any) -> Any:
+    """The value of a field; None where the CLI sent something else, or nothing."""
+    if field == "usage":
+        return Usage() + value if isinstance(value, dict) else None
+    return count_of(value) if field in COUNTS else word_of(value)
 
 
 def word_of(value: Any) -> str | None:

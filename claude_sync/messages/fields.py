@@ -76,11 +76,6 @@ def optional_number_of(value: Any) -> float | None:
     return float(value) if is_number(value) else None
 
 
-def optional_integer_of(value: Any) -> int | None:
-    """An int, also of a float; or None."""
-    return int(value) if is_number(value) else None
-
-
 def optional_flag_of(value: Any) -> bool | None:
     """A bool, or None."""
     return value if isinstance(value, bool) else None
@@ -91,25 +86,14 @@ def flag_of(value: Any) -> bool:
     return value is True
 
 
-def optional_mapping_of(value: Any) -> Raw | None:
-    """A JSON object, or None."""
-    return value if isinstance(value, dict) else None
-
-
 def mapping_of(value: Any) -> Raw:
     """A JSON object, or an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def optional_mappings_of(value: Any) -> tuple[Raw, ...] | None:
-    """The JSON objects in a list, or None."""
-    is_list = isinstance(value, list)
-    return tuple(each for each in value if isinstance(each, dict)) if is_list else None
-
-
 def mappings_of(value: Any) -> tuple[Raw, ...]:
     """The JSON objects in a list."""
-    return optional_mappings_of(value) or ()
+    return tuple(each for each in value if isinstance(each, dict)) if type(value) is list else ()
 
 
 def texts_of(value: Any) -> tuple[str, ...]:
@@ -120,20 +104,15 @@ def texts_of(value: Any) -> tuple[str, ...]:
     return tuple(text for text in map(problem_of, values) if text is not None)
 
 
-def optional_texts_of(value: Any) -> tuple[str, ...] | None:
-    """The texts in a list, or None."""
-    return texts_of(value) if isinstance(value, list) else None
-
-
 # What a field is declared as, or that or None, and how it is read.
 CONVERTERS: dict[str, Convert] = {
-    "Raw": optional_mapping_of,
+    "Raw": lambda value: value if isinstance(value, dict) else None,
     "bool": optional_flag_of,
     "float": optional_number_of,
-    "int": optional_integer_of,
+    "int": lambda value: int(value) if is_number(value) else None,
     "str": problem_of,
-    "tuple[Raw, ...]": optional_mappings_of,
-    "tuple[str, ...]": optional_texts_of,
+    "tuple[Raw, ...]": lambda value: mappings_of(value) if isinstance(value, list) else None,
+    "tuple[str, ...]": lambda value: texts_of(value) if isinstance(value, list) else None,
     "Any": lambda value: value,
 }
 

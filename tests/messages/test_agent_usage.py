@@ -156,21 +156,14 @@ def test_what_is_no_agent_is_not_listed(raw):
     assert AgentLog([raw]).all() == ()
 
 
-@pytest.mark.parametrize("junk", [None, "5", True, -1, 2.5, [], float("nan")])
+@pytest.mark.parametrize("junk", [None, True, -1, 2.5, [], float("nan")])
 def test_junk_is_not_told(junk):
     """What is no count is None, and does not replace what was told before."""
     told = {"status": junk, "agentId": junk, "totalTokens": junk, "usage": junk}
     agent = only(CALL, ended(told))
-    assert (agent.status, agent.total_tokens, agent.usage) == (
-        junk if junk == "5" else "running",
-        None,
-        None,
-    )
-    log = AgentLog([STARTED, task("task_progress", usage={"total_tokens": 7})])
-    log.see(task("task_progress", usage={"total_tokens": junk}))
-    log.see(task("task_progress", usage=junk))
-    assert log.all()[0].total_tokens == 7
-    assert only({**CALL, "message": {"content": [{"id": "t", "name": "Agent", "input": junk}]}})
+    assert (agent.status, agent.total_tokens, agent.usage) == ("running", None, None)
+    progress = [task("task_progress", usage={"total_tokens": each}) for each in (7, junk)]
+    assert only(STARTED, *progress, task("task_progress", usage=junk)).total_tokens == 7
 
 
 def test_what_is_known_of_agents_has_an_end(monkeypatch):

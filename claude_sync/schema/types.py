@@ -592,9 +592,13 @@ def enclosing_names(thing: Any) -> dict[str, Any]:
     The names around the place where a function or class was defined, as far as they are known.
 
     Those of the functions around it can be seen only while they run, which is the case where a
-    decorator is used.
+    decorator is used; what the function itself mentions is always known.
     """
     names: dict[str, Any] = {}
+    free = getattr(getattr(thing, "__code__", None), "co_freevars", ())
+    for name, cell in zip(free, getattr(thing, "__closure__", None) or ()):
+        with contextlib.suppress(ValueError):  # not assigned yet
+            names[name] = cell.cell_contents
     around = getattr(thing, "__qualname__", "").split(".")[:-1]
     frame = inspect.currentframe() if around else None
     while frame is not None:

@@ -429,6 +429,21 @@ def test_names_of_the_function_around_are_found():
     assert inner["properties"]["again"] == {"anyOf": [local, NULL]}
 
 
+def test_a_name_that_the_function_uses_is_found_later():
+    """Its closure keeps it."""
+
+    def make():
+        class Local(TypedDict):
+            a: int
+
+        def function(x: Local):
+            return Local
+
+        return function
+
+    assert make_tool(make()).schema["properties"]["x"]["required"] == ["a"]
+
+
 def test_two_classes_of_one_name_have_two_definitions():
     """Neither is taken for the other."""
 

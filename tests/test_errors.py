@@ -15,7 +15,7 @@ from tables import each
 import claude_sync
 from claude_sync import errors
 from claude_sync.messages.answer import Answer
-from claude_sync.testing import ScriptedCli, StandIn
+from claude_sync.testing import StandIn
 
 ANSWER = Answer("so far")
 RESETS_AT = time.time() + 3600
@@ -196,30 +196,12 @@ def test_when_a_limit_resets(left, dated, monkeypatch):
 # Errors as a client raises them.
 
 
-def limit_reached(cli):
-    """A CLI whose account has reached its limit."""
-    cli.accept()
-    user = cli.expect("user")
-    cli.begin_turn(user)
-    info = {"status": "rejected", "resetsAt": RESETS_AT, "rateLimitType": "five_hour"}
-    cli.say({"type": "rate_limit_event", "rate_limit_info": info})
-    cli.end_turn(user, "API Error: 429 limit", is_error=True, api_error_status=429)
-
-
 def logged_out(cli):
     """A CLI without an account."""
     cli.accept()
     user = cli.expect("user")
     cli.begin_turn(user)
     cli.end_turn(user, "Not logged in", is_error=True)
-
-
-def test_a_used_up_limit_says_when_it_resets():
-    """By the CLI's last message about limits."""
-    with claude_sync.Client(transport=ScriptedCli(limit_reached)) as client:
-        error = client.submit("hi").exception(PATIENCE)
-    assert isinstance(error, errors.RateLimited)
-    assert error.resets_at == RESETS_AT
 
 
 def test_who_is_not_logged_in_learns_which_cli_that_is():

@@ -63,14 +63,6 @@ def test_the_call_of_the_tool_tells_who_and_what_for():
         only(CALL).status = "completed"
 
 
-def test_an_old_cli_tells_only_the_end():
-    """No record of the call: everything but the status stays unknown."""
-    assert only(CALL, ended(None)).status == "completed"
-    agent = only(CALL, ended(None, is_error=True))
-    assert agent.status == "failed"
-    assert (agent.total_tokens, agent.tool_uses, agent.duration_ms, agent.usage) == (None,) * 4
-
-
 def test_the_record_of_the_call_tells_the_numbers():
     """As CLIs do that wait for the agent."""
     told = {

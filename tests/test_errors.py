@@ -103,7 +103,7 @@ def test_data_has_its_names():
     assert (error.code, error.client) == (None, None)
     assert "[" not in str(error)
     assert errors.CliFailed("no", None, ["a"]).stderr_tail == ("a",)
-    assert str(errors.ClaudeError("no")) == "no."
+    assert [str(errors.ClaudeError(text)) for text in ("no", "no.", "no!")] == ["no.", "no.", "no!"]
 
 
 def test_a_value_that_cannot_be_pickled_is_shown():

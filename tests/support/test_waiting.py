@@ -64,6 +64,13 @@ def test_wait_for_returns_when_it_holds():
         assert waiting_for_it.result(PATIENCE) is True
 
 
+def test_wait_for_gives_up_in_time():
+    """When the time is up first, it returns False."""
+    condition = threading.Condition()
+    with condition:
+        assert wait_for(condition, lambda: False, Deadline(0.01)) is False
+
+
 @pytest.mark.parametrize(
     ("timeout", "times"), [(-1.0, 100), (0, 50_000), (1e-6, 50_000), (1e-5, 50_000), (0.001, 500)]
 )

@@ -13,13 +13,11 @@ of a hundred. What drives it is ``run.py``.
 from __future__ import annotations
 
 import importlib
-import itertools
 import os
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 from ..client import HANDLERS, form_of, handlers_among
@@ -27,7 +25,7 @@ from ..errors import UsageError
 from ..options import Options, names_of, options_from, signature_with
 from ..prompts import read_once
 from ..support.checks import check_keywords, check_timeout
-from .checkpoint import ON_CHANGE, Checkpoint, refuse_to_overwrite, settings_told, shard_path
+from .checkpoint import ON_CHANGE, Checkpoint, settings_told, shard_path
 from .crew import check_count, in_background, refuse_conversations
 from .items import Item, Prompts, check_prompts
 from .limits import Pace
@@ -74,19 +72,14 @@ class Batch(Generic[D]):
         prompts: Prompts,
         form: Any,
         begin: Callable[[], Run],
-        open_checkpoint: Callable[[], Checkpoint] | None,
-        path: Any,
         progress: bool,
         on_item: Callable[[Item[D]], object] | None,
     ) -> None:
         self.total = prompts.total
         self.errors: list[Item[D]] = []
         self.summary = Summary()
-        self._prompts = prompts
         self._form = form
         self._begin = begin
-        self._open_checkpoint = open_checkpoint
-        self._path = path
         self._progress = progress_for() if progress else None
         self._on_item = on_item
         self._run: Run | None = None
@@ -121,23 +114,13 @@ class Batch(Generic[D]):
         """
         All items, in the order of the prompts.
 
-        Waits for all of them. Of a batch with a checkpoint also those that were given out
-        before.
+        Waits for all of them.
         """
-        if self._given and self._path is None:
+        if self._given:
             raise UsageError(
                 "some items were taken from this batch already, and it keeps none. Call results() "
-                "instead of iterating, or pass checkpoint=..., which keeps them."
+                "instead of iterating; with checkpoint=, the same call to map() gives all again."
             )
-        if self._given:
-            if not self._prompts.can_be_read_twice:
-                raise UsageError(
-                    "some items were taken from this batch already, and its prompts cannot be read "
-                    "again. Call results() instead of iterating, or pass the prompts as a list."
-                )
-            for _ in self:
-                pass
-            return list(self.again())
         return sorted(self, key=lambda item: item.index)
 
     def to_jsonl(self, path: Any) -> int:
@@ -153,9 +136,7 @@ class Batch(Generic[D]):
         return self._write(path, "parquet")
 
     def _write(self, path: Any, kind: str) -> int:
-        if self._path is not None:
-            refuse_to_overwrite(self._path, path)
-        items: Iterable[Item] = self.results() if self._given else self
+        items = self.results() if self._given else self  # before a file is made empty
         count = 0
         with writer_for(path, kind, self.schema) as write:
             for item in items:
@@ -251,7 +232,7 @@ class Batch(Generic[D]):
     def _end(self) -> None:
         self._is_over = True
         if self._progress is not None:
-            self._progress.end()
+            self._progress.end(self)
         if self._forgotten is not None:
             self._forgotten.detach()
         if self._run is not None:
@@ -266,28 +247,6 @@ class Batch(Generic[D]):
             self._progress.tell(self)
         if self._on_item is not None:
             self._on_item(item)
-
-    def again(self, first: int = 0) -> Iterator[Item]:
-        """
-        The items once more, from number *first* on, after the end: finished ones from the
-        checkpoint, the others as they were given out.
-        """
-        assert self._open_checkpoint is not None
-        failed = {item.index: item for item in self.errors}
-        with closing(self._open_checkpoint()) as checkpoint:
-            for task in itertools.islice(self._prompts.tasks(True), first, None):
-                item = None if task.error is not None else checkpoint.find(task, self._form)
-                item = item or failed.get(task.index)
-                if item is not None:
-                    yield item
-
-
-# What map() takes beside options.
-MAP_ARGUMENTS = (
-    *("prompt", "workers", "executor", "timeout", "idle_timeout", "checkpoint", "ordered"),
-    *("progress", "on_item", "id", "shard", "on_change"),
-    *("requests_per_minute", "tokens_per_minute"),
-)
 
 
 @overload
@@ -380,7 +339,7 @@ def map(
         options, overrides: The settings of the clients, as for ``Client``.
 
     """
-    check_keywords("map()", overrides, MAP_ARGUMENTS, names_of(Options))
+    check_keywords("map()", overrides, tuple(map.__kwdefaults__ or ()), names_of(Options))
     check_prompts(prompts)
     check_count("workers", workers)
     if prompt is not None:
@@ -413,14 +372,6 @@ def map(
     own = settings.replace(budget_usd=None, retries=0, retry_effects=False, on_crash="raise")
     timeouts = (check_timeout("timeout", timeout), check_timeout("idle_timeout", idle_timeout))
     path = checkpoint if checkpoint is None or shard is None else shard_path(checkpoint, shard)
-    open_checkpoint = None
-    if path is not None:
-        values = {**{name: getattr(own, name) for name in names_of(Options)}, "prompt": prompt}
-        told = settings_told(values, None if form is None else form.schema)
-
-        def open_checkpoint() -> Checkpoint:
-            return Checkpoint(path, told, on_change)
-
     rules = Rules(
         workers, settings.retries, settings.retry_effects, settings.budget_usd, ordered, form
     )
@@ -433,13 +384,15 @@ def map(
 
     def begin() -> Run:
         pace = Pace(workers, requests_per_minute, tokens_per_minute)
-        remembered = None if open_checkpoint is None else open_checkpoint()
-        if remembered is not None:
-            remembered.check(given)
+        remembered = None
+        if path is not None:
+            values = {**{name: getattr(own, name) for name in names_of(Options)}, "prompt": prompt}
+            told = settings_told(values, None if form is None else form.schema)
+            remembered = Checkpoint(path, told, on_change)
         return Run(given, rules, pace, make_backend, remembered, uuid.uuid4().hex)
 
     given = Prompts(prompts, prompt, id, shard)
-    return Batch(given, form, begin, open_checkpoint, path, progress, on_item)
+    return Batch(given, form, begin, progress, on_item)
 
 
 map.__signature__ = signature_with(map, more=HANDLERS)  # type: ignore[attr-defined]

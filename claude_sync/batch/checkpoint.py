@@ -25,19 +25,15 @@ import hashlib
 import json
 import os
 import sqlite3
-import stat
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ClaudeError, UsageError
 from ..messages.answer import Answer
 from ..support.files import sendable
 from .items import Item, Task, digest_of, error_as_json, structured_output
 
-if TYPE_CHECKING:
-    from .items import Prompts
-
-__all__ = ["ON_CHANGE", "Checkpoint", "merge", "refuse_to_overwrite", "shard_path"]
+__all__ = ["ON_CHANGE", "Checkpoint", "merge", "shard_path"]
 
 ON_CHANGE = ("raise", "ask_again", "keep")
 # Written into the file, so that it is known again.
@@ -45,9 +41,6 @@ APPLICATION = 0x636C7379
 FORMAT = 3
 # What rows from a file of 0.1 were made with: it knew little of that.
 IMPORTED = "0.1"
-# The files that this process uses. Locks are between processes, and to close any descriptor of a
-# file ends those that this process has on it.
-OPEN: set[str] = set()
 OLD_HEAD = b'{"claude_sync_checkpoint"'
 
 TABLES = """
@@ -85,11 +78,7 @@ class Checkpoint:
     ) -> None:
         self.path = os.fspath(path)
         self._on_change = on_change
-        self._identity = os.path.realpath(self.path)
-        if self._identity in OPEN:
-            raise in_use(self.path)
         self._database = opened(self.path)
-        OPEN.add(self._identity)
         try:
             self.cost_usd: float = self._run("SELECT cost_usd FROM batch").fetchone()[0]
             self._made_with = self._compare(settings)
@@ -113,37 +102,6 @@ class Checkpoint:
         answer = restored_answer(row, form)
         figures = (row["cost_usd"], row["attempts"], row["seconds"])
         return Item(task.index, task.prompt, answer, None, *figures, id=task.id, restored=True)
-
-    def check(self, prompts: Prompts) -> None:
-        """Compare all prompts before anything is sent, where they can be read twice."""
-        if not prompts.can_be_read_twice or not self._has_answers():
-            return
-        last = self._run("SELECT max(key) FROM items WHERE key < ''").fetchone()[0]
-        count = 0
-        try:
-            for task in prompts.tasks(True):
-                # Of prompts without an end no more than are known.
-                if not prompts.has_keys and last is not None and task.index > last:
-                    return
-                self._good_row(task)
-                count = task.index + 1
-            self.check_end(count, prompts.has_keys)
-        except BaseException:
-            self.close()
-            raise
-
-    def check_end(self, count: int, has_keys: bool) -> None:
-        """All prompts have come; found by their places, there must be no further answers."""
-        if has_keys or self._on_change != "raise":
-            return
-        # Numbers stand before texts, so this is a look into the index.
-        query = "SELECT min(key) FROM items WHERE key >= ? AND key < '' AND error IS NULL"
-        beyond = self._run(query, count).fetchone()[0]
-        if beyond is not None:
-            raise UsageError(
-                f"the checkpoint {self.path} has an answer to prompt {beyond}, and there are only "
-                f"{count} prompts. Run the same prompts, or use another checkpoint file."
-            )
 
     def add(self, item: Item, task: Task, cost_usd: float) -> None:
         """Write a finished item, and what the batch has cost, both or neither."""
@@ -192,7 +150,6 @@ class Checkpoint:
         with contextlib.suppress(sqlite3.Error):  # what is committed stays so without this
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._database.close()
-        OPEN.discard(self._identity)
 
     # How.
 
@@ -273,14 +230,9 @@ class Checkpoint:
 
 def opened(path: str) -> sqlite3.Connection:
     """The database at *path*, made if it is missing, and kept from others."""
-    if begins_with(path, OLD_HEAD):
-        import_old(path)
     try:
-        with contextlib.suppress(FileNotFoundError):
-            if not stat.S_ISREG(os.stat(path).st_mode):
-                raise UsageError(f"the checkpoint {path} is no ordinary file. Name another one.")
-        # SQLite would let others read it.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        with contextlib.suppress(FileExistsError):  # SQLite would let others read it
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         database = sqlite3.connect(path, timeout=0.5, isolation_level=None, check_same_thread=False)
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
@@ -289,16 +241,20 @@ def opened(path: str) -> sqlite3.Connection:
             "in a folder that exists."
         ) from None
     try:
-        prepare(database, path)
+        is_ours = prepare(database, path)
     except BaseException:
         database.close()
         raise
+    if not is_ours:
+        database.close()
+        import_old(path)
+        return opened(path)
     database.row_factory = sqlite3.Row
     return database
 
 
-def prepare(database: sqlite3.Connection, path: str) -> None:
-    """Take the lock and make sure that the tables are ours."""
+def prepare(database: sqlite3.Connection, path: str) -> bool:
+    """Take the lock and make sure that the tables are ours; False: it is a file of 0.1."""
     try:
         # Before WAL: then the lock is in this file alone, also on a network's disk.
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -316,6 +272,7 @@ def prepare(database: sqlite3.Connection, path: str) -> None:
                 database.execute(statement)
             database.execute(f"PRAGMA user_version = {FORMAT}")
         database.execute("COMMIT")
+        return True
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
             raise in_use(path) from None
@@ -324,16 +281,10 @@ def prepare(database: sqlite3.Connection, path: str) -> None:
             "another file."
         ) from None
     except sqlite3.DatabaseError:
+        with open(path, "rb") as file:
+            if file.read(len(OLD_HEAD)) == OLD_HEAD:
+                return False
         raise not_ours(path) from None
-
-
-def begins_with(path: str, head: bytes) -> bool:
-    """Whether the file has these bytes first."""
-    if not os.path.isfile(path):  # to open a pipe may take for ever
-        return False
-    with contextlib.suppress(OSError), open(path, "rb") as file:
-        return file.read(len(head)) == head
-    return False
 
 
 def in_use(path: str) -> UsageError:
@@ -435,21 +386,6 @@ def restored_answer(row: Mapping[str, Any] | sqlite3.Row, form: Any = None) -> A
 def storable(key: Any) -> Any:
     """A key as SQLite takes it: half a surrogate pair is no text there."""
     return sendable(key) if isinstance(key, str) else key
-
-
-def refuse_to_overwrite(checkpoint: Any, path: Any) -> None:
-    """Raise if *path*, which is to be written, is that of a checkpoint."""
-    if isinstance(path, int):  # a descriptor, which open() takes, too
-        return
-    if os.path.exists(checkpoint) and os.path.exists(path):
-        is_same = os.path.samefile(checkpoint, path)
-    else:
-        is_same = os.path.realpath(checkpoint) == os.path.realpath(path)
-    if is_same:
-        raise UsageError(
-            f"{os.fspath(path)} is the checkpoint of this batch, which would be lost. Name "
-            "another file."
-        )
 
 
 # What answers depend on. Of these the values are told; of the others, which may be long or

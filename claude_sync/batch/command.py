@@ -5,8 +5,7 @@ Decisions taken here and nowhere else:
 
 * While it runs, finished answers are in ``OUTPUT.checkpoint``; the same command goes on from
   there. ``OUTPUT`` itself is written beside it and put in its place at the end, in the order
-  of the input. It has every prompt; after Ctrl-C, every prompt that was answered so far, in
-  this run or an earlier one, so that it never becomes less.
+  of the input. It has every prompt; after Ctrl-C it stays as it was.
 * Ctrl-C once: what is being answered is finished. Twice: stop now.
 * Nobody is asked, not even on a terminal: a batch is to run alone, several prompts at once.
 """
@@ -15,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import itertools
 import os
 import signal
 import sys
@@ -153,21 +151,18 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
 
 
 def write_answers(batch: Any, output: str, kind: str, presses: Sequence[object]) -> int:
-    """Write every item, in order; how many."""
+    """Write every item, in order; how many. If it was stopped, the output stays as it was."""
     temporary = output + ".part"
     written = 0
-
-    def rest() -> Iterator[Any]:
-        # Only after all others: by then nobody else uses the checkpoint.
-        if presses:
-            yield from batch.again(written)
-
     try:
         with writer_for(temporary, kind, batch.schema) as write:
-            for item in itertools.chain(batch, rest()):
+            for item in batch:
                 write(item)
                 written += 1
-        os.replace(temporary, output)
+        if presses:
+            os.unlink(temporary)
+        else:
+            os.replace(temporary, output)
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)  # what was finished is in the checkpoint
@@ -208,7 +203,7 @@ def summary(batch: Any, written: int, output: str) -> str:
         lines.append(f"prompt {name} failed: {type(item.error).__name__}: {reason}")
     if batch.failed > TOLD_FAILURES:
         lines.append(f"and {batch.failed - TOLD_FAILURES} more; see {output}")
-    restored = batch.summary.restored + written - batch.summary.count
+    restored = batch.summary.restored
     before = f" ({restored} of them before)" if restored else ""
     lines.append(
         f"{written - batch.failed} of {batch.total} answered{before}, {batch.failed} failed, "
@@ -228,9 +223,6 @@ def check_output(source: str, output: str, checkpoint: str) -> None:
             )
     if os.path.exists(output) and not os.path.isfile(output):
         raise UsageError(f"{output} is no ordinary file, and is left alone. Name another output.")
-    folder = os.path.dirname(os.path.abspath(output))
-    if not os.path.isdir(folder):
-        raise UsageError(f"there is no folder {folder} for the output. Make it first.")
 
 
 def tell(text: str) -> None:

@@ -23,12 +23,15 @@ Threads that ask, each with a CLI of its own: one conversation at a time.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import weakref
 from collections.abc import Callable
+from concurrent import futures
+from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..client import Client
 from ..errors import (
@@ -54,6 +57,7 @@ __all__ = [
     "Crew",
     "Deadline",
     "PoolClosed",
+    "Question",
     "Seat",
     "check_count",
     "in_background",
@@ -77,6 +81,8 @@ SHORTEST = 0.001
 # By this tool the CLI fills in the form of typed answers, which does nothing else.
 FORM_TOOL = "StructuredOutput"
 
+T = TypeVar("T")
+
 # Open crews, so that the end of the interpreter finds them.
 LIVE: weakref.WeakSet[Crew] = weakref.WeakSet()
 
@@ -96,6 +102,67 @@ class Deadline(waiting.Deadline):
         self.timeout = timeout
 
 
+class Question(Future[T], Generic[T]):
+    """
+    What a thread of a crew is going to do; of :meth:`Pool.submit` the result is the Answer.
+
+    It is a ``concurrent.futures.Future``.
+
+    Attributes:
+        prompt: What was asked.
+
+    """
+
+    def __init__(self, prompt: Any) -> None:
+        super().__init__()
+        self.prompt = prompt
+        self._turn: Any = None
+        self._was_cancelled = False
+
+    def cancel(self) -> bool:
+        """
+        Stop it. Still waiting: withdrawn, True. Running: interrupted, False, and
+        ``result()`` raises TurnInterrupted. Finished: nothing happens, False.
+        """
+        if super().cancel():
+            return True
+        # Whoever comes second, this or the turn, sees the other.
+        self._was_cancelled = True
+        turn = self._turn
+        if turn is not None:
+            turn.cancel()
+        return False
+
+    def run(self, ask: Callable[[], Any]) -> None:
+        """Have *ask* find the answer, on this thread, unless it was cancelled."""
+        if self.set_running_or_notify_cancel():
+            try:
+                self.set_result(ask())
+            except BaseException as error:  # handed to whoever waits for it
+                self.set_exception(error)
+
+    def runs_as(self, turn: Any) -> None:
+        """It is asked now."""
+        self._turn = turn
+        if self._was_cancelled:
+            turn.cancel()
+
+    def wait(self, deadline: Deadline) -> T:
+        """The answer, for the one who asked: it is withdrawn when the time is up, or by Ctrl-C."""
+        try:
+            while not self.done():
+                if deadline.is_over() and super().cancel():  # one that runs sees to it itself
+                    what = "no client of the pool was ready"
+                    raise AskTimeout(deadline.timeout or 0.0, sent=False, what=what)
+                with contextlib.suppress(futures.TimeoutError):
+                    # In slices, so that Ctrl-C works everywhere.
+                    super().exception(waiting.SLICE if deadline.is_over() else deadline.slice())
+            return super().result()
+        except BaseException:
+            self.cancel()
+            raise
+
+
 class Seat:
     """
     A thread of a crew, and its CLI.
@@ -106,7 +173,8 @@ class Seat:
         is_used: Whether something was asked since the conversation began.
         is_spoiled: Whether something may be left that ``/clear`` does not remove. True until a
             job says otherwise.
-        released: Set when a client that was lent comes back, or the crew is closed.
+        released: Set when the client, which is lent, comes back, or the crew is closed.
+        question: What the thread does now.
         tools, refusals: How many tools it has used, and how often it tried again by itself;
             where somebody counts them.
 
@@ -116,8 +184,14 @@ class Seat:
         self.client: Client[Any] | None = None
         self.turns = 0
         self.is_used = self.is_spoiled = False
-        self.released = threading.Event()
+        self.released: threading.Event | None = None
+        self.question: Question[Any] | None = None
         self.tools = self.refusals = 0
+
+    def runs(self, turn: Any) -> None:
+        """The question is asked now, so that it can be interrupted."""
+        assert self.question is not None
+        self.question.runs_as(turn)
 
     def is_cleared(self, deadline: Deadline) -> bool:
         """Begin another conversation in the same process; whether that is proven."""
@@ -170,7 +244,7 @@ class Crew:
         self._ahead = ahead
         self._idle_time = idle_time
         self._process_id = os.getpid()
-        self._jobs: SimpleQueue[Callable[[Seat], object] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Question[Any], Callable[[Seat], Any]] | None] = SimpleQueue()
         # Guards everything below.
         self._lock = threading.Lock()
         self._seats: dict[Seat, threading.Thread] = {}
@@ -211,16 +285,18 @@ class Crew:
             while self._ahead and not self.is_closed and len(self._seats) < self.size:
                 self._add_thread_locked()
 
-    def submit(self, job: Callable[[Seat], object]) -> None:
-        """Have a thread run *job*, which raises nothing; also when the crew is closed meanwhile."""
+    def submit(self, job: Callable[[Seat], T], prompt: Any = "") -> Question[T]:
+        """Have a thread run *job*; also when the crew is closed meanwhile."""
         self.open()
+        question: Question[T] = Question(prompt)
         with self._lock:
             if self.is_closed:
                 raise PoolClosed("the pool is closed")
             self._free -= 1
             if self._free < 0 and len(self._seats) < self.size:
                 self._add_thread_locked()
-            self._jobs.put(job)
+            self._jobs.put((question, job))
+        return question
 
     def fresh(self, seat: Seat, deadline: Deadline) -> Client[Any]:
         """
@@ -291,7 +367,8 @@ class Crew:
         for client in clients:
             client.close(max(0.1, timeout - JOINING_TIME), wait=False)
         for seat in seats:
-            seat.released.set()
+            if seat.released is not None:
+                seat.released.set()
             # After the jobs that wait, which find that the crew is closed.
             self._jobs.put(None)
         for client in clients if waits else ():
@@ -314,11 +391,8 @@ class Crew:
         try:
             self._start_ahead(seat)
             while True:
-                job = self._next_job(seat)
-                if job is None:
+                if not self._do_next(seat):
                     return
-                job(seat)
-                del job  # it may hold a batch that nobody else holds
                 self._tidy(seat)
                 with self._lock:
                     self._free += 1
@@ -327,12 +401,23 @@ class Crew:
             with self._lock:
                 del self._seats[seat]
 
-    def _next_job(self, seat: Seat) -> Callable[[Seat], object] | None:
+    def _do_next(self, seat: Seat) -> bool:
+        """Run the next job; False at the end."""
         while True:
             try:
-                return waiting.take_from(self._jobs, self._idle_time)
+                item = waiting.take_from(self._jobs, self._idle_time)
+                break
             except Empty:
                 self._end(seat)
+        if item is None:
+            return False
+        seat.question, job = item
+        seat.question.run(lambda: job(seat))
+        seat.question = None  # the job may hold a batch that nobody else holds
+        if seat.released is not None:
+            seat.released.wait()
+            seat.released = None
+        return True
 
     def _tidy(self, seat: Seat) -> None:
         """Keep the CLI for the next question, or end it; the caller has its answer already."""

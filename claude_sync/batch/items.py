@@ -18,7 +18,6 @@ import hashlib
 import itertools
 import json
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -85,18 +84,18 @@ class Item(Generic[T]):
 
     def as_json(self) -> dict[str, Any]:
         """The item as plain values, as ``to_jsonl()`` and the command write it."""
-        told: dict[str, Any] = {"index": self.index}
-        if self.id is not None:
-            told["id"] = plain(self.id)
-        told["prompt"] = self.prompt if isinstance(self.prompt, str) else plain(self.prompt)
-        told["answer"] = None if self.answer is None else self.answer.text
-        if self.answer is not None and structured_output(self.answer) is not None:
-            told["data"] = structured_output(self.answer)
-        told["error"] = None if self.error is None else error_as_json(self.error)
-        told["cost_usd"] = self.cost_usd
-        told["attempts"] = self.attempts
-        told["seconds"] = round(self.seconds, 3)
-        return told
+        data = None if self.answer is None else structured_output(self.answer)
+        return {
+            "index": self.index,
+            **({} if self.id is None else {"id": plain(self.id)}),
+            "prompt": self.prompt if isinstance(self.prompt, str) else plain(self.prompt),
+            "answer": None if self.answer is None else self.answer.text,
+            **({} if data is None else {"data": data}),
+            "error": None if self.error is None else error_as_json(self.error),
+            "cost_usd": self.cost_usd,
+            "attempts": self.attempts,
+            "seconds": round(self.seconds, 3),
+        }
 
 
 @dataclasses.dataclass
@@ -139,10 +138,9 @@ class Task:
     def content(self) -> tuple[Any, Any]:
         """The prompt and the attachments as they are sent; files are read the first time."""
         if self._content is None:
-            if self.question is None:
-                self._content = read_once(self.prompt, self.attach)
-            else:
-                self._content = read_once(self.question, self.attach, self.prompt)
+            data = () if self.question is None else self.prompt
+            prompt = self.prompt if self.question is None else self.question
+            self._content = read_once(prompt, self.attach, data)
         return self._content
 
     @property
@@ -221,7 +219,6 @@ class Prompts:
         self._question = question
         self._identify = identify
         self._first, self._step = shard or (0, 1)
-        self.has_keys = identify is not None
 
     @property
     def total(self) -> int | None:
@@ -230,11 +227,6 @@ class Prompts:
             return len(range(self._first, len(self._given), self._step))
         except TypeError:
             return None
-
-    @property
-    def can_be_read_twice(self) -> bool:
-        """Whether iterating again gives the same prompts, and not those that are left."""
-        return iter(self._given) is not self._given
 
     def tasks(self, with_digests: bool) -> Iterator[Task]:
         """The tasks, in order; *with_digests* for a checkpoint."""
@@ -287,19 +279,13 @@ class Prompts:
     def _key_of(self, task: Task, given: Any) -> Any:
         if callable(self._identify):
             return self._identify(given)
-        if isinstance(given, dict):
-            if given.get(self._identify) is None:
-                raise UsageError(
-                    f"prompt {task.index} has no {self._identify!r}, which id= names. Give every "
-                    "prompt one, or pass a function that makes one of the prompt."
-                )
-            return given[self._identify]
-        if task.id is None:
+        key = given.get(self._identify) if isinstance(given, dict) else task.id  # a row's label
+        if key is None:
             raise UsageError(
-                f"prompt {task.index} is no dict, so id={self._identify!r} finds nothing in it. "
-                "Pass dicts, or a function that makes an id of the prompt."
+                f"prompt {task.index} has no {self._identify!r}, which id= names. Pass dicts with "
+                "it, or a function that makes an id of the prompt."
             )
-        return task.id  # the label of a row
+        return key
 
 
 def check_prompts(prompts: Any) -> None:
@@ -344,16 +330,13 @@ def plain(value: Any) -> Any:
         return str(value)  # JSON has no such numbers
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
-    if hasattr(value, "isoformat"):  # dates are common labels of rows
-        return str(value.isoformat())
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
     if isinstance(value, (bytes, bytearray)):
         return hashlib.sha256(value).hexdigest()
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
-    if hasattr(value, "item") and not hasattr(value, "__len__"):
-        return plain(value.item())  # a number of NumPy's
+    for name in ("isoformat", "__fspath__", "item"):  # dates, paths, numbers of NumPy's
+        if hasattr(value, name) and not hasattr(value, "__len__"):
+            return plain(getattr(value, name)())
     return f"<{type(value).__name__}>"

@@ -11,16 +11,14 @@ lends the clients is ``clients.py``; this is what a program sees of it.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from concurrent import futures
-from concurrent.futures import Future
 from contextlib import contextmanager
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 from ..client import HANDLERS, LONGEST_CLOSE, Client, handlers_among
@@ -28,12 +26,12 @@ from ..errors import AskTimeout, BudgetExceeded, TurnError
 from ..messages.answer import Answer
 from ..options import Options, SignatureWithOptions, names_of, options_from
 from ..prompts import Prompt, read_once
-from ..support.checks import check_keywords, check_seconds, check_timeout, suggests_arguments
-from ..support.waiting import SLICE
+from ..support.checks import check_keywords, check_seconds, check_timeout, unknown_argument
 from .crew import (
     MOST_TURNS,
     Crew,
     Deadline,
+    Question,
     Seat,
     check_count,
     in_background,
@@ -55,81 +53,11 @@ else:
 
     D = TypeVar("D")
 
-__all__ = ["Pool", "Question"]
+__all__ = ["Pool"]
 
 NUMBERS = itertools.count(1)
-
-
-class Question(Future[Answer[D]], Generic[D]):
-    """
-    A question that a pool is going to answer; its result is the :class:`Answer`.
-
-    It is a ``concurrent.futures.Future``. Made by :meth:`Pool.submit`.
-
-    Attributes:
-        prompt: What was asked.
-
-    """
-
-    def __init__(self, prompt: Any) -> None:
-        super().__init__()
-        self.prompt = prompt
-        self._turn: Any = None
-        self._was_cancelled = False
-
-    def cancel(self) -> bool:
-        """
-        Stop it. Still waiting: withdrawn, True. Running: interrupted, False, and
-        ``result()`` raises TurnInterrupted. Finished: nothing happens, False.
-        """
-        if super().cancel():
-            return True
-        # Whoever comes second, this or the turn, sees the other.
-        self._was_cancelled = True
-        turn = self._turn
-        if turn is not None:
-            turn.cancel()
-        return False
-
-    def result(self, timeout: float | None = None) -> Answer[D]:
-        """Wait for the answer; raise what went wrong, or TimeoutError after *timeout* seconds."""
-        return super().result(check_timeout("timeout", timeout, zero=True))
-
-    def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Wait as :meth:`result` does; return the error instead of raising it."""
-        return super().exception(check_timeout("timeout", timeout, zero=True))
-
-    def run(self, ask: Callable[[], Any]) -> bool:
-        """Have *ask* find the answer, on this thread, unless it was cancelled; whether it has."""
-        if not self.set_running_or_notify_cancel():
-            return False
-        try:
-            self.set_result(ask())
-        except BaseException as error:  # handed to whoever waits for it
-            self.set_exception(error)
-            return False
-        return True
-
-    def runs_as(self, turn: Any) -> None:
-        """It is asked now."""
-        self._turn = turn
-        if self._was_cancelled:
-            turn.cancel()
-
-    def wait(self, deadline: Deadline) -> Answer[D]:
-        """The answer, for the one who asked: it is withdrawn when the time is up, or by Ctrl-C."""
-        try:
-            while not self.done():
-                if deadline.is_over() and self.cancel():
-                    what = "no client of the pool was ready"
-                    raise AskTimeout(deadline.timeout or 0.0, sent=False, what=what)
-                with contextlib.suppress(futures.TimeoutError):
-                    # In slices, so that Ctrl-C works everywhere.
-                    super().exception(SLICE if deadline.is_over() else deadline.slice())
-            return super().result()
-        except BaseException:
-            self.cancel()
-            raise
+# What a question takes beside its prompt.
+ASKING = tuple(signature(Client.submit).parameters)[2:]
 
 
 class Pool(Generic[D]):
@@ -258,62 +186,36 @@ class Pool(Generic[D]):
         self, prompt: Prompt, *, returns: Any, **asking: Unpack[QuestionKeywords]
     ) -> Answer[Any]: ...
 
-    @suggests_arguments
-    def ask(
-        self,
-        prompt: Prompt,
-        *,
-        attach: Any = (),
-        data: Any = (),
-        timeout: float | None = None,
-        idle_timeout: float | None = None,
-        returns: Any = None,
-        raise_on_error: bool = True,
-        verbatim: bool | None = None,
-    ) -> Answer[Any]:
+    def ask(self, prompt: Prompt, **asking: Any) -> Answer[Any]:
         """
         Ask in a conversation of its own, and wait for the answer.
 
-        Takes what :meth:`Client.ask` takes. *timeout* includes the time until a client is
+        Takes what :meth:`Client.submit` takes. *timeout* includes the time until a client is
         free; a question that was not sent by then is withdrawn.
         """
         self._crew.refuse_in_handler("pool.ask")
-        asking = self._asking(prompt, attach, data, idle_timeout, returns, raise_on_error, verbatim)
-        deadline = Deadline(check_timeout("timeout", timeout))
-        return self._submit(asking, deadline).wait(deadline)
+        question, deadline = self._question("ask()", prompt, asking)
+        answer: Answer[Any] = question.wait(deadline)
+        return answer
 
     @overload
     def submit(
         self, prompt: Prompt, *, returns: type[T], **asking: Unpack[QuestionKeywords]
-    ) -> Question[T]: ...
+    ) -> Question[Answer[T]]: ...
 
     @overload
     def submit(
         self, prompt: Prompt, *, returns: None = None, **asking: Unpack[QuestionKeywords]
-    ) -> Question[D]: ...
+    ) -> Question[Answer[D]]: ...
 
     @overload
     def submit(
         self, prompt: Prompt, *, returns: Any, **asking: Unpack[QuestionKeywords]
-    ) -> Question[Any]: ...
+    ) -> Question[Answer[Any]]: ...
 
-    @suggests_arguments
-    def submit(
-        self,
-        prompt: Prompt,
-        *,
-        attach: Any = (),
-        data: Any = (),
-        timeout: float | None = None,
-        idle_timeout: float | None = None,
-        returns: Any = None,
-        raise_on_error: bool = True,
-        verbatim: bool | None = None,
-    ) -> Question[Any]:
+    def submit(self, prompt: Prompt, **asking: Any) -> Question[Answer[Any]]:
         """Ask without waiting; as :meth:`ask` otherwise. ``.result()`` is the answer."""
-        self._crew.check()
-        asking = self._asking(prompt, attach, data, idle_timeout, returns, raise_on_error, verbatim)
-        return self._submit(asking, Deadline(check_timeout("timeout", timeout)))
+        return self._question("submit()", prompt, asking)[0]
 
     @contextmanager
     def client(self, timeout: float | None = None) -> Iterator[Client[D]]:
@@ -325,17 +227,14 @@ class Pool(Generic[D]):
         """
         self._crew.refuse_in_handler("pool.client")
         deadline = Deadline(check_timeout("timeout", timeout))
-        lent: Question[Any] = Question("")
         released = threading.Event()
 
-        def lend(seat: Seat) -> None:
+        def lend(seat: Seat) -> Client[Any]:
             seat.released = released
-            if lent.run(lambda: self._fresh(seat, deadline)):
-                released.wait()
+            return self._fresh(seat, deadline)
 
-        self._crew.submit(lend)
         try:
-            client: Any = lent.wait(deadline)
+            client: Any = self._crew.submit(lend).wait(deadline)
             yield watched(client, self._check_budget)
         finally:
             released.set()
@@ -367,46 +266,30 @@ class Pool(Generic[D]):
 
     # How.
 
-    def _asking(
-        self,
-        prompt: Any,
-        attach: Any,
-        data: Any,
-        idle_timeout: float | None,
-        returns: Any,
-        raise_on_error: bool,
-        verbatim: bool | None,
-    ) -> dict[str, Any]:
-        """What a client is asked with; checked, and read, before a client is waited for."""
-        prompt, attach = read_once(prompt, attach, data)
-        return {
-            "prompt": prompt,
-            "attach": attach,
-            "idle_timeout": check_timeout("idle_timeout", idle_timeout),
-            "returns": returns,
-            "raise_on_error": raise_on_error,
-            "verbatim": self._verbatim if verbatim is None else verbatim,
-        }
-
-    def _submit(self, asking: Mapping[str, Any], deadline: Deadline) -> Question[Any]:
+    def _question(
+        self, method: str, prompt: Prompt, asking: dict[str, Any]
+    ) -> tuple[Question[Any], Deadline]:
+        """Have a thread ask; what is wrong is refused before that."""
+        for name in asking:
+            if name not in ASKING:
+                raise unknown_argument(method, name, ASKING)
         self._crew.check()
-        question: Question[Any] = Question(asking["prompt"])
+        deadline = Deadline(check_timeout("timeout", asking.pop("timeout", None)))
+        check_timeout("idle_timeout", asking.get("idle_timeout"))
+        if asking.get("verbatim") is None:
+            asking["verbatim"] = self._verbatim
+        prompt, attach = read_once(prompt, asking.pop("attach", ()), asking.pop("data", ()))
+        asking.update(prompt=prompt, attach=attach)
+        question = self._crew.submit(lambda seat: self._ask(seat, asking, deadline), prompt)
+        return question, deadline
 
-        def ask(seat: Seat) -> None:
-            question.run(lambda: self._ask(seat, question, asking, deadline))
-
-        self._crew.submit(ask)
-        return question
-
-    def _ask(
-        self, seat: Seat, question: Question[Any], asking: Mapping[str, Any], deadline: Deadline
-    ) -> Answer:
+    def _ask(self, seat: Seat, asking: Mapping[str, Any], deadline: Deadline) -> Answer:
         client, turn = self._fresh(seat, deadline), None
         error, answer = None, None
         prompt = None if asking["verbatim"] else asking["prompt"]
         try:
             turn = client.submit(**asking)
-            question.runs_as(turn)
+            seat.runs(turn)
             answer = result_of(turn, deadline)
             return answer
         except TurnError as failure:
@@ -429,6 +312,10 @@ class Pool(Generic[D]):
             raise BudgetExceeded(
                 f"the pool has cost {self.cost_usd:.4f} USD of its budget of {budget:g}"
             )
+
+
+for _method in (Pool.ask, Pool.submit):
+    _method.__signature__ = signature(Client.submit)  # type: ignore[union-attr]
 
 
 def maker(

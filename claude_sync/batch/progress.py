@@ -7,7 +7,7 @@ notebook a table that fills. Nothing is shown where nobody looks.
 
 from __future__ import annotations
 
-import contextlib
+import datetime
 import importlib
 import random
 import sys
@@ -82,18 +82,14 @@ class Summary:
     def rows(self) -> list[tuple[str, str]]:
         """What it says, as names and values."""
         rate = self.count / self.seconds if self.seconds > 0 else 0.0
-        seconds, costs = self.quantiles("seconds"), self.quantiles("cost_usd")
         restored = f", {self.restored} from earlier runs" if self.restored else ""
         return [
             ("finished", f"{self.count}{restored}"),
             ("failed", str(self.failed)),
             ("cost", f"{self.cost_usd:.4f} USD"),
             ("time", f"{clock(self.seconds)} ({rate:.1f}/s)"),
-            (
-                "seconds a prompt",
-                spread(seconds, 2),
-            ),
-            ("USD a prompt", spread(costs, 4)),
+            ("seconds a prompt", spread(self.quantiles("seconds"), 2)),
+            ("USD a prompt", spread(self.quantiles("cost_usd"), 4)),
         ]
 
     def __str__(self) -> str:
@@ -112,22 +108,35 @@ def spread(values: tuple[float, float, float], places: int) -> str:
 
 class Progress:
     """
-    Shows a batch; this one shows nothing.
+    Shows a batch; *show* is called with its summary and total, and *close* at the end.
 
     No batch ends because its display fails: what raises is shown no more.
     """
 
-    _is_off = False
+    def __init__(
+        self,
+        show: Callable[[Summary, int | None], object],
+        close: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._show = show
+        self._close = close
+        self._shown = 0.0
+        self._is_off = False
 
     def tell(self, batch: Batch) -> None:
         """An item was given out."""
-        self._try(lambda: self._show(batch))
+        now = time.monotonic()
+        if now - self._shown >= REFRESH:
+            self._shown = now
+            self._try(lambda: self._show(batch.summary, batch.total))
 
-    def end(self) -> None:
+    def end(self, batch: Batch) -> None:
         """The batch is over."""
-        self._try(self._end)
+        if self._shown:
+            self._try(lambda: self._show(batch.summary, batch.total))
+            self._try(self._close)
 
-    def _try(self, show: Callable[[], None]) -> None:
+    def _try(self, show: Callable[[], object]) -> None:
         if self._is_off:
             return
         try:
@@ -136,121 +145,71 @@ class Progress:
             self._is_off = True
             logger.warning("the progress display failed and is off: %s", error)
 
-    def _show(self, batch: Batch) -> None:
-        pass
 
-    def _end(self) -> None:
-        pass
-
-
-class BarProgress(Progress):
-    """A bar of tqdm's; it has a rate and the time left."""
-
-    def __init__(self, make: Callable[..., Any]) -> None:
-        self._make = make
-        self._bar: Any = None
-
-    def _show(self, batch: Batch) -> None:
-        if self._bar is None:
-            self._bar = self._make(total=batch.total, unit="prompt")
-        self._bar.update(1)
-        self._bar.set_postfix_str(f"{batch.failed} failed, {batch.cost_usd:.4f} USD", refresh=False)
-
-    def _end(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
+def progress_for(stream: Any = None) -> Progress | None:
+    """What fits where the program runs; None where nobody looks."""
+    stream = sys.stderr if stream is None else stream
+    shell = sys.modules.get("IPython")
+    if shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell":
+        return in_notebook(importlib.import_module("IPython.display").display)
+    if stream is None or not stream.isatty():
+        return None
+    try:
+        return as_bar(importlib.import_module("tqdm").tqdm, stream)
+    except ImportError:
+        return as_line(stream)
 
 
-class TextProgress(Progress):
-    """Something short that is written over and over."""
+def in_notebook(display: Callable[..., Any]) -> Progress:
+    """A table that fills."""
+    handles: list[Any] = []
 
-    def __init__(self) -> None:
-        self._shown = 0.0
-        self._latest: Callable[[], None] | None = None
-
-    def _show(self, batch: Batch) -> None:
-        summary, total = batch.summary, batch.total
-        self._latest = lambda: self._write(summary, total)
-        now = time.monotonic()
-        if now - self._shown >= REFRESH:
-            self._shown = now
-            self._latest()
-
-    def _end(self) -> None:
-        if self._latest is not None:
-            self._latest()
-
-    def _write(self, summary: Summary, total: int | None) -> None:
-        raise NotImplementedError
-
-
-class LineProgress(TextProgress):
-    """One line on *stream*."""
-
-    def __init__(self, stream: Any) -> None:
-        super().__init__()
-        self._stream = stream
-        self._width = 0
-
-    def _write(self, summary: Summary, total: int | None) -> None:
-        line = line_of(summary, total)
-        # What was longer before is written over.
-        self._stream.write("\r" + line.ljust(self._width))
-        self._stream.flush()
-        self._width = len(line)
-
-    def _end(self) -> None:
-        super()._end()
-        if self._latest is not None:
-            self._stream.write("\n")
-            self._stream.flush()
-
-
-class TableProgress(TextProgress):
-    """A table in a notebook."""
-
-    def __init__(self, display: Callable[..., Any]) -> None:
-        super().__init__()
-        self._display = display
-        self._handle: Any = None
-
-    def _write(self, summary: Summary, _: int | None) -> None:
-        if self._handle is None:
-            self._handle = self._display(summary, display_id=True)
+    def show(summary: Summary, _: int | None) -> None:
+        if handles:
+            handles[0].update(summary)
         else:
-            self._handle.update(summary)
+            handles.append(display(summary, display_id=True))
+
+    return Progress(show)
+
+
+def as_bar(tqdm: Any, stream: Any) -> Progress:
+    """A bar of tqdm's; it has a rate and the time left."""
+    bars: list[Any] = []
+
+    def show(summary: Summary, total: int | None) -> None:
+        if not bars:
+            bars.append(tqdm(file=stream, total=total, unit="prompt"))
+        (bar,) = bars
+        bar.set_postfix_str(f"{summary.failed} failed, {summary.cost_usd:.4f} USD", refresh=False)
+        bar.update(summary.count - bar.n)
+
+    return Progress(show, lambda: bars[0].close())
+
+
+def as_line(stream: Any) -> Progress:
+    """One line that is written over."""
+    widths = [0]
+
+    def show(summary: Summary, total: int | None) -> None:
+        line = line_of(summary, total)
+        stream.write("\r" + line.ljust(widths[0]))
+        stream.flush()
+        widths[0] = len(line)
+
+    return Progress(show, lambda: stream.write("\n"))
 
 
 def line_of(summary: Summary, total: int | None) -> str:
     """The state of a batch in one line."""
     rate = summary.count / summary.seconds if summary.seconds > 0 else 0.0
-    parts = [
-        f"{summary.count}/{total}" if total is not None else str(summary.count),
-        f"{summary.failed} failed",
-        f"{summary.cost_usd:.4f} USD",
-        f"{rate:.1f}/s",
-    ]
-    if total is not None and rate > 0:
-        parts.append(f"{clock(max(0, total - summary.count) / rate)} left")
-    return ", ".join(parts)
+    count = str(summary.count) if total is None else f"{summary.count}/{total}"
+    line = f"{count}, {summary.failed} failed, {summary.cost_usd:.4f} USD, {rate:.1f}/s"
+    if total is None or rate == 0:
+        return line
+    return f"{line}, {clock(max(0, total - summary.count) / rate)} left"
 
 
 def clock(seconds: float) -> str:
-    """A duration as people read it: 1:02:03."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-
-
-def progress_for(stream: Any = None) -> Progress:
-    """What fits where the program runs."""
-    stream = sys.stderr if stream is None else stream
-    shell = sys.modules.get("IPython")
-    if shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell":
-        return TableProgress(importlib.import_module("IPython.display").display)
-    if stream is None or not stream.isatty():
-        return Progress()
-    with contextlib.suppress(ImportError):
-        tqdm = importlib.import_module("tqdm").tqdm
-        return BarProgress(lambda **settings: tqdm(file=stream, **settings))
-    return LineProgress(stream)
+    """A duration as people read it: 0:01:02."""
+    return str(datetime.timedelta(seconds=round(seconds)))

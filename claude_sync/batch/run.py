@@ -111,7 +111,6 @@ class Run:
         checkpoint: Checkpoint | None = None,
         name: str = "",
     ) -> None:
-        self._prompts = prompts
         self._tasks = prompts.tasks(with_digests=checkpoint is not None)
         self._rules = rules
         self.pace = pace
@@ -123,7 +122,6 @@ class Run:
         self._settling: tuple[Task, Future[Outcome]] | None = None
         self._open: dict[Future[Outcome], Task] = {}
         self._read = self._taken = 0
-        self._last_index = -1
         self._exhausted = self._ended = False
         # What is asked now, or waits for its next try, by its key in the checkpoint.
         self._keys: dict[Any, Task] = {}
@@ -194,14 +192,10 @@ class Run:
             return None  # what is finished waits for one that is not, or for the program
         try:
             task = next(self._tasks, None)
-            if task is None and self._checkpoint is not None:
-                self._checkpoint.check_end(self._last_index + 1, self._prompts.has_keys)
-        except Exception as error:  # the program's, or the checkpoint is that of more prompts
+        except Exception as error:  # the program's
             self._fatal, task = error, None
         self._exhausted = task is None
-        if task is not None:
-            self._read += 1
-            self._last_index = task.index
+        self._read += task is not None
         return task
 
     def _item_without_asking(self, task: Task) -> Item | None:

@@ -11,15 +11,14 @@ from __future__ import annotations
 import contextlib
 import csv
 import importlib
-import io
 import json
 import os
-import stat
 import string
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..errors import UsageError
+from ..support.files import sendable
 from .items import Item, error_as_json
 
 __all__ = ["Table", "kind_of_output", "row_of", "writer_for"]
@@ -63,36 +62,31 @@ class Table:
         self._identity = identity
         self._fields = [] if template is None else fields_of(template)
         self._separator = SEPARATORS.get(os.path.splitext(self._path)[1].lower())
-        self._content = content_of_pipe(self._path)
+        # What can be read only once, such as a pipe, is kept.
+        self._kept = None if os.path.isfile(self._path) else list(self._rows())
         self._count = sum(1 for _ in self)
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for place, row in self._rows():
+        for place, row in self._rows() if self._kept is None else self._kept:
             yield self._prompt(place, row)
 
     def _rows(self) -> Iterator[tuple[str, Any]]:
         """Every row, and where it is."""
         try:
             # With the mark that spreadsheets put at the beginning, and without.
-            with self._file() as file:
-                if self._separator is None:
-                    yield from self._json_rows(file)
-                else:
-                    yield from self._csv_rows(file)
+            with open(self._path, encoding="utf-8-sig", newline="") as file:
+                yield from (
+                    self._json_rows(file) if self._separator is None else self._csv_rows(file)
+                )
         except UnicodeDecodeError:
             raise UsageError(f"{self._path} is not a text in UTF-8. Convert it first.") from None
         except OSError as error:
             raise UsageError(
                 f"{self._path} cannot be read: {error.strerror}. Check its name."
             ) from None
-
-    def _file(self) -> Any:
-        if self._content is None:
-            return open(self._path, encoding="utf-8-sig", newline="")
-        return io.TextIOWrapper(io.BytesIO(self._content), encoding="utf-8-sig", newline="")
 
     def _json_rows(self, file: Any) -> Iterator[tuple[str, Any]]:
         for number, line in enumerate(file, 1):
@@ -128,43 +122,26 @@ class Table:
     def _prompt(self, place: str, row: Any) -> dict[str, Any]:
         if isinstance(row, str):
             row = {"prompt": row}
-        made: dict[str, Any] = {}
+        named = self._fields or [self._column or "prompt"]
+        for column in (*named, *([self._identity] if self._identity else [])):
+            if column not in row:
+                there = ", ".join(map(str, row))
+                raise UsageError(
+                    f"{place} has no {column!r}; it has {there}. Say which with --column or "
+                    "--template."
+                )
+        made = {"prompt": row[named[0]]}
         if self._template is not None:
-            for field in self._fields:
-                self._check(place, row, field)
             try:
-                made["prompt"] = self._template.format(**{key: row[key] for key in self._fields})
+                made["prompt"] = self._template.format(**{key: row[key] for key in named})
             except (ValueError, LookupError) as error:
                 raise UsageError(f"the template does not fit {place}: {error}. Mend it.") from None
-        else:
-            column = self._column or "prompt"
-            self._check(place, row, column)
-            made["prompt"] = row[column]
-        identity = self._identity or "id"
-        if self._identity is not None:
-            self._check(place, row, identity)
-        if row.get(identity) not in (None, ""):
-            made["id"] = row[identity]
+        identity = row.get(self._identity or "id")
+        if identity not in (None, ""):
+            made["id"] = identity
         if row.get("attach") and self._separator is None:
             made["attach"] = row["attach"]
         return made
-
-    def _check(self, place: str, row: dict[str, Any], column: str) -> None:
-        if column not in row:
-            there = ", ".join(map(str, row))
-            raise UsageError(
-                f"{place} has no {column!r}; it has {there}. Say which with --column or --template."
-            )
-
-
-def content_of_pipe(path: str) -> bytes | None:
-    """What is in something that can be read only once; None for files, which wait."""
-    with contextlib.suppress(OSError):
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            with open(path, "rb") as file:
-                return file.read()
-    return None
 
 
 def fields_of(template: str) -> list[str]:
@@ -193,13 +170,15 @@ def kind_of_output(path: str) -> str:
 def row_of(item: Item) -> dict[str, Any]:
     """A row of a table, with the fields of a typed answer."""
     told = item.as_json()
-    row = {"prompt": item.prompt, "answer": told["answer"]}
     data = told.get("data")
-    if isinstance(data, dict):
-        row.update({column_of(name): value for name, value in data.items()})
+    fields = data.items() if isinstance(data, dict) else ()
     if item.error is not None:
         told["error"] = "{type}: {message}".format(**error_as_json(item.error))
-    return {**row, **{name: told[name] for name in AFTER}}
+    return {
+        **{name: told.get(name) for name in BEFORE},
+        **{column_of(name): value for name, value in fields},
+        **{name: told[name] for name in AFTER},
+    }
 
 
 def column_of(name: str) -> str:
@@ -226,19 +205,13 @@ def writer_for(path: Any, kind: str, schema: Any = None) -> Iterator[Callable[[I
             file, [*BEFORE, *fields, *AFTER], extrasaction="ignore", delimiter=separator
         )
         table.writeheader()
-        yield lambda item: table.writerow({n: as_text(v) for n, v in full_row(item).items()})
+        yield lambda item: table.writerow({n: as_text(v) for n, v in row_of(item).items()})
 
 
 def properties_of(schema: Any) -> dict[str, Any]:
     """The fields that typed answers have, with their schemas."""
     found = schema.get("properties") if isinstance(schema, dict) else None
     return found if isinstance(found, dict) else {}
-
-
-def full_row(item: Item) -> dict[str, Any]:
-    """A row with its place and its id, and the prompt as plain values."""
-    told = item.as_json()
-    return {**row_of(item), "index": item.index, "id": told.get("id"), "prompt": told["prompt"]}
 
 
 def as_text(value: Any) -> Any:
@@ -265,19 +238,16 @@ def parquet_writer(path: Any, fields: dict[str, Any]) -> Iterator[Callable[[Item
     rows: list[dict[str, Any]] = []
     with parquet.ParquetWriter(os.fspath(path), schema) as file:
 
-        def flush() -> None:
-            file.write_table(arrow.Table.from_pylist(rows, schema))
-            rows.clear()
-
-        def write(item: Item) -> None:
-            row = full_row(item)
-            rows.append({name: cell(row.get(name), kind) for name, kind in columns.items()})
-            if len(rows) >= GROUP:
-                flush()
+        def write(item: Item | None) -> None:
+            if item is not None:
+                row = row_of(item)
+                rows.append({name: cell(row.get(name), kind) for name, kind in columns.items()})
+            if rows and (item is None or len(rows) >= GROUP):
+                file.write_table(arrow.Table.from_pylist(rows, schema))
+                rows.clear()
 
         yield write
-        if rows:
-            flush()
+        write(None)
 
 
 def type_of(told: Any) -> str:
@@ -293,13 +263,7 @@ def type_of(told: Any) -> str:
 
 
 def cell(value: Any, kind: str) -> Any:
-    """A value as a column of this kind takes it; what does not fit is left out."""
-    if value is None:
-        return None
-    if kind == "string":
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        return text.encode("utf-8", "backslashreplace").decode()
-    if kind == "float64" and isinstance(value, int):
-        return float(value)
-    wanted = {"int64": int, "float64": float, "bool_": bool}[kind]
-    return value if type(value) is wanted else None
+    """A value as a column of this kind takes it; JSON Schema has seen to the others."""
+    if value is None or kind != "string":
+        return value
+    return sendable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

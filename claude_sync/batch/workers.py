@@ -195,19 +195,9 @@ class Threads:
 
     def submit(self, job: Job) -> Future[Outcome]:
         """Have an attempt made."""
-        future: Future[Outcome] = Future()
-
-        def work(seat: Seat) -> None:
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(
-                        attempt(self._crew, seat, self._settings, job, self._settle_time)
-                    )
-                except BaseException as error:  # handed to whoever waits for it
-                    future.set_exception(error)
-
-        self._crew.submit(work)
-        return future
+        return self._crew.submit(
+            lambda seat: attempt(self._crew, seat, self._settings, job, self._settle_time)
+        )
 
     @property
     def cost_usd(self) -> float:

@@ -27,7 +27,7 @@ from claude_sync import (
 )
 from claude_sync.batch import batches, crew
 from claude_sync.batch.items import Outcome
-from claude_sync.batch.progress import LineProgress
+from claude_sync.batch.progress import as_line
 from claude_sync.testing import ScriptedCli, StandIn, builders
 
 
@@ -138,7 +138,7 @@ def no_collector():
 @pytest.mark.parametrize("progress", [False, True])
 def test_a_batch_that_is_forgotten_is_ended(no_collector, progress, monkeypatch):
     """Nothing outlives it, and no collector has to come by first."""
-    monkeypatch.setattr(batches, "progress_for", lambda: LineProgress(io.StringIO()))
+    monkeypatch.setattr(batches, "progress_for", lambda: as_line(io.StringIO()))
     prompts = ["a", *["[[sleep 60]] b"] * 5]
     pools = []
     for item in claude_sync.map(prompts, workers=2, progress=progress, **echo()):
@@ -238,17 +238,14 @@ def test_half_a_surrogate_pair_can_be_written(tmp_path):
     assert json.loads(path.read_text(encoding="utf-8"))["answer"] == "echo: a\ud800"
 
 
-@pytest.mark.parametrize("method", ["results", "to_jsonl", "to_pandas"])
-def test_a_generator_cannot_give_its_prompts_again(tmp_path, method):
+@pytest.mark.parametrize("method", ["results", "to_jsonl"])
+def test_items_are_not_given_twice(tmp_path, method):
     """That is told; no file is made empty, and no item is lost without a word."""
-    if method == "to_pandas":
-        needed("pandas")
     old = tmp_path / "old.jsonl"
     old.write_text("kept")
-    checkpoint = tmp_path / "run.db"
-    with claude_sync.map(iter("abc"), executor=InlineExecutor(), checkpoint=checkpoint) as batch:
+    with claude_sync.map(list("abc"), executor=InlineExecutor()) as batch:
         next(batch)
-        with pytest.raises(UsageError, match="pass the prompts as a list"):
+        with pytest.raises(UsageError, match="instead of iterating"):
             getattr(batch, method)(*([old] if method == "to_jsonl" else []))
         assert [item.prompt for item in batch] == ["b", "c"]
     assert old.read_text() == "kept"

@@ -98,7 +98,7 @@ def test_what_cannot_be_asked_is_a_task_with_an_error(prompt, words):
     ("prompt", "identify", "words"),
     [
         ({"prompt": "a"}, "name", "has no 'name', which id= names"),
-        ("a", "name", "is no dict"),
+        ("a", "name", "has no 'name'"),
         ("a", lambda prompt: 1 / 0, "division by zero"),
     ],
 )

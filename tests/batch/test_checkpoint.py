@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import signal
@@ -173,7 +172,6 @@ def test_half_a_surrogate_pair_is_kept(path):
     ("prompts", "words"),
     [
         (["b", "a"], "another text or attachment of prompt 0"),
-        (["a"], "answer to prompt 1, and there are only 1 prompts"),
         ([{"prompt": "a", "attach": ["FILE"]}, "b"], "of prompt 0"),
     ],
 )
@@ -186,19 +184,6 @@ def test_other_prompts_are_refused(path, prompts, words, kind):
     with pytest.raises(UsageError, match=words):
         claude_sync.map(kind(prompts), executor=executor, checkpoint=path).results()
     assert not executor.tasks
-
-
-def test_prompts_without_end_are_compared_as_far_as_they_are_known(path):
-    """And no further."""
-
-    class Endless:
-        def __iter__(self):
-            return map(str, itertools.count())
-
-    ask(["0", "1"], path)
-    batch = claude_sync.map(Endless(), executor=InlineExecutor(), checkpoint=path)
-    assert [next(batch).restored for _ in range(3)] == [True, True, False]
-    batch.close()
 
 
 def test_another_setting_is_refused_by_its_name(path):
@@ -402,7 +387,7 @@ def test_a_full_disk_ends_the_batch(path):
     assert again.cost_usd <= cost + 0.5 * len(asked)
 
 
-# Shards, and items out of the file.
+# Shards.
 
 
 def test_shards_are_merged_into_one(path):
@@ -418,29 +403,6 @@ def test_shards_are_merged_into_one(path):
     ask(list("abcdefg"), path, fails(), shard=(2, 3), model="m")
     claude_sync.batch.merge(path)
     assert ask(list("abcdefg"), path, model="m")[2].cost_usd == batch.cost_usd + 0.5
-
-
-def test_results_can_be_had_again_from_the_file(path):
-    """Of a batch that was iterated over in part."""
-    batch = claude_sync.map(["a", "b", " "], executor=InlineExecutor(), checkpoint=path)
-    next(batch)
-    items = batch.results()
-    assert [item.answer for item in items] == ["echo: a", "echo: b", None]
-    assert [item.index for item in items] == [0, 1, 2]
-
-
-@pytest.mark.parametrize("name", ["run.db", "link.db", "new.db"])
-def test_items_are_not_written_over_their_checkpoint(path, name):
-    """By whatever name."""
-    if name != "new.db":
-        ask(["a"], path)
-        if name == "link.db":
-            path.with_name(name).symlink_to(path)
-    else:
-        path = path.with_name(name)
-    batch = claude_sync.map(["a"], executor=InlineExecutor(), checkpoint=path)
-    with pytest.raises(UsageError, match="would be lost"):
-        batch.to_jsonl(path.with_name(name))
 
 
 def test_a_checkpoint_is_closed_twice(path):

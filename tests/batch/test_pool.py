@@ -23,7 +23,6 @@ from claude_sync import (
     TurnInterrupted,
     UsageError,
 )
-from claude_sync.batch.pool import Question
 from claude_sync.testing import ScriptedCli, StandIn
 
 STYLES = ("new", "old")
@@ -289,36 +288,6 @@ def test_a_question_can_be_cancelled():
         assert queued.cancelled()
         assert not running.cancel()
         assert pool.ask("and now?", timeout=PATIENCE) == "echo: and now?"
-
-
-def test_a_question_that_is_cancelled_while_it_begins_is_interrupted():
-    """Whichever comes first, the turn or cancel()."""
-
-    class Running:
-        cancelled = 0
-
-        def cancel(self):
-            self.cancelled += 1
-
-    for order in ("turn first", "cancel first"):
-        question, turn = Question("hello"), Running()
-        question.set_running_or_notify_cancel()
-        if order == "turn first":
-            question.runs_as(turn)
-        assert not question.cancel()
-        if order == "cancel first":
-            question.runs_as(turn)
-        assert turn.cancelled == 1
-
-
-def test_a_wrong_wait_is_refused():
-    """As with a turn of a client; the question goes on."""
-    with Pool(1, **stand_in()) as pool:
-        question = pool.submit("hi")
-        for wait in (question.result, question.exception):
-            with pytest.raises(UsageError):
-                wait("5")
-        assert question.result(10**400) == question.result()
 
 
 def test_a_budget_is_that_of_the_whole_pool():

@@ -43,7 +43,13 @@ is {name}.
 """
 
 FLAGS = ("--new",)
-VALUES = ("--attach", "--model", "--returns", "--tools")
+# Each with an example of its value.
+VALUES = {
+    "--attach": "plot.png",
+    "--model": "sonnet",
+    "--returns": "City",
+    "--tools": "population,area",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +95,7 @@ def parse(line: str, cell: Optional[str] = None) -> Arguments:
             if not equals:
                 value, rest = first_word(rest)
             if not value or (not equals and value.startswith("--")):
-                raise UsageError(f"{name} needs a value. Write {example_of(name)}.")
+                raise UsageError(f"{name} needs a value. Write {name} {VALUES[name]}.")
             values[name] = value
         else:
             raise UsageError(unknown(name, bool(equals)))
@@ -118,20 +124,9 @@ def names_in(given: str) -> Tuple[str, ...]:
         if not name.isidentifier():
             raise UsageError(
                 f"--tools takes names of functions with commas between, without blanks, and "
-                f"{name!r} is no name. Write {example_of('--tools')}."
+                f"{name!r} is no name. Write --tools {VALUES['--tools']}."
             )
     return names
-
-
-def example_of(name: str) -> str:
-    """How the setting is written."""
-    values = {
-        "--attach": "plot.png",
-        "--model": "sonnet",
-        "--returns": "City",
-        "--tools": "population,area",
-    }
-    return f"{name} {values[name]}"
 
 
 def unknown(name: str, has_value: bool) -> str:

@@ -22,7 +22,7 @@ from ..permissions.forms import PermissionForm, form_of
 from ..permissions.request import LATER, QUESTION_TOOL, Questions
 from ..render.markdown import escape
 from .forms import Form, FormWidgets, form_html, form_text, widgets_module
-from .views import current_shell, is_kernel
+from .shells import current_shell, is_kernel
 
 if TYPE_CHECKING:
     from ..engine.session import Session

@@ -27,7 +27,7 @@ from ..render.markdown import code_html, escape, markdown_to_html
 from ..render.presenter import MODES, Attached, Connection, Presenter
 from ..render.rows import Reach, Row
 from .forms import FormWidgets, widgets_module
-from .views import current_shell
+from .shells import current_shell
 
 __all__ = ["Chat"]
 

@@ -3,7 +3,7 @@
 
 ::
 
-    cell -> [magics] -> conversation -> turn -> watching -> view
+    cell -> [magics] -> conversation -> turn -> showing
 
 The answer is the value of the cell. It has been shown when the cell ends, so that
 value is not shown once more. What goes wrong is raised as it is everywhere, but
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
 
 from ..errors import ClaudeError, UsageError
 from ..messages.answer import Answer
+from ..permissions.policies import ask_on_terminal
 from ..render.turns import outcome_of
 from ..schema import form_of
 from ..support.text import visible
@@ -27,13 +28,12 @@ from .conversations import Conversation
 from .interpolation import interpolate, variables_of
 from .lines import QuestionLine
 from .prompting import Prompter
-from .rendering import Shown, error_line
-from .views import is_kernel, view_for, write_out
-from .watching import watch
+from .rendering import Shown, cost_line, error_line, repr_of
+from .shells import is_kernel, write_out
+from .showing import Display, watch
 
 if TYPE_CHECKING:
-    from ..engine.turn import Turn
-    from ..permissions.request import Decision, PermissionRequest
+    from ..client import Client
 
 __all__ = ["ANSWER", "CLIENT", "Magics", "OneLine"]
 
@@ -123,6 +123,9 @@ class Magics:
             self._set(arguments)
             return None
         except ClaudeError as error:
+            partial = getattr(error, "answer", None)
+            if partial is not None:
+                self.shell.user_ns[ANSWER] = partial
             show_in_one_line(error, error_line(error))
             raise
         except KeyboardInterrupt as interrupt:
@@ -142,30 +145,39 @@ class Magics:
         client = self.conversation.client
         names = self.shell.user_ns
         names[CLIENT] = client
-        attach = [*arguments.attach, *question.attach]
-        turn = client.submit(question.text, returns=returns, attach=attach)
         for note in question.notes:
             write_out(f"{visible(note)}\n")
+        attach = [*arguments.attach, *question.attach]
+        if not is_kernel(self.shell):
+            return self._echo(client, question.text, returns=returns, attach=attach)
+        turn = client.submit(question.text, returns=returns, attach=attach)
         # What goes wrong is raised, and shown by the notebook: once is enough.
         shown = Shown(self.conversation.spent_before, self._decisions, with_error=False)
-        view = view_for(self.shell, shown)
+        display = Display(self.shell.display_pub.publish, shown)
 
         def show_now(_: object = None) -> None:
-            view.update(turn, now=True)
+            display.update(turn, now=True)
 
         # A tool or a prompt keeps this thread, which otherwise would show what was said before.
         self._show_now = show_now
         client.on_tool_use(show_now)
         try:
-            watch(turn, view)
+            watch(turn, display)
         finally:
             client.off(show_now)
             self._show_now = nothing
-            partial = answer_of(turn)
+            partial = outcome_of(turn)[0]
             if partial is not None:
                 names[ANSWER] = partial
-        answer = turn.result()
-        self._shown = answer
+        self._shown = turn.result()
+        return self._shown
+
+    def _echo(self, client: Client, question: str, **settings: Any) -> Answer:
+        """Ask at a terminal, where the answer is written as it comes."""
+        answer = client.ask(question, echo=True, **settings)
+        line = cost_line(answer, self.conversation.spent_before)
+        write_out(f"{'' if answer.data is None else repr_of(answer.data)}\n[{line}]\n".lstrip("\n"))
+        self.shell.user_ns[ANSWER] = self._shown = answer
         return answer
 
     def _set(self, arguments: Arguments) -> None:
@@ -205,30 +217,15 @@ class Magics:
 
     def _handlers(self) -> Mapping[str, Any]:
         """Who is asked for permission: the person at the notebook, or at the terminal."""
-        handlers: Dict[str, Any] = {}
-        if is_kernel(self.shell):
-            publish = self.shell.display_pub.publish
-            prompter = Prompter(publish, lambda: self._show_now(), self._decisions)
-            handlers["on_permission"] = prompter.on_permission
-            handlers["on_question"] = prompter.on_question
-        else:
-            handlers["on_permission"] = self._ask_on_terminal
-        return handlers
-
-    def _ask_on_terminal(self, request: PermissionRequest) -> Optional[Decision]:
-        from ..permissions.policies import ask_on_terminal
-
-        self._show_now()
-        return ask_on_terminal(request)
+        if not is_kernel(self.shell):
+            return {"on_permission": ask_on_terminal}
+        publish = self.shell.display_pub.publish
+        prompter = Prompter(publish, lambda: self._show_now(), self._decisions)
+        return {"on_permission": prompter.on_permission, "on_question": prompter.on_question}
 
 
 def nothing() -> None:
     """Do nothing: no turn runs."""
-
-
-def answer_of(turn: Turn) -> Optional[Answer]:
-    """What there is of an answer, also of a turn that failed or was stopped."""
-    return outcome_of(turn)[0]
 
 
 def show_in_one_line(error: BaseException, text: str) -> None:

@@ -19,12 +19,12 @@ import uuid
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 from ..permissions.forms import PermissionForm, QuestionForm
-from ..permissions.terminal import NOBODY, CannotAsk, ask_questions, choose, indented
+from ..permissions.terminal import NOBODY, CannotAsk, ask_questions, choose
 from ..render.chats import summary_of
 from ..render.html import boxed
 from ..render.markdown import escape
-from ..render.repr import preview_html
-from .views import write_out
+from .forms import form_html, form_text
+from .shells import write_out
 
 if TYPE_CHECKING:
     from ..permissions.request import Decision, PermissionRequest, Questions
@@ -106,48 +106,30 @@ class Prompter:
 
 
 class RequestDisplay:
-    """What is asked for, above its prompt; one line that unfolds, once it is decided."""
+    """What is asked for, above its prompt; gone, or one line, once it is decided."""
 
     def __init__(
         self, publish: Any, form: PermissionForm, decisions: Optional[Dict[str, str]]
     ) -> None:
-        request = form.request
-        self._publish = publish
-        self._decisions, self._tool_use_id = decisions, request.tool_use_id
+        self._publish, self._decisions = publish, decisions
+        self._request = form.request
         self._id = f"claude-sync-{uuid.uuid4().hex}"
-        self._title = form.title
-        self._about = " ".join(summary_of(request.tool, request.raw_input, request.cwd)).strip()
-        self._lines = form.lines
-        self._shown = preview_html(request)
-        self._words = [
-            *form.details,
-            *(f"{choice.meaning}." for choice in form.choices if choice.meaning),
-        ]
-        self._show(f"<b>{escape(self._title)}</b>{self._body()}", self._title, False)
+        self._show(form_html(form), form_text(form), False)
 
     def close(self, outcome: str) -> None:
-        """It was decided."""
-        if self._decisions is not None and self._tool_use_id:
-            self._decisions[self._tool_use_id] = outcome
-            self._publish(
-                data={"text/html": "", "text/plain": ""},
-                metadata={},
-                transient={"display_id": self._id},
-                update=True,
-            )
-            return
-        summary = f"{outcome}: {self._about}"
-        html = f"<details><summary>{escape(summary)}</summary>{self._body()}</details>"
-        self._show(html, summary, True)
+        """It was decided; the display of the turn tells it, if it knows the tool."""
+        request = self._request
+        if self._decisions is not None and request.tool_use_id:
+            self._decisions[request.tool_use_id] = outcome
+            self._show("", "", True)
+        else:
+            about = " ".join(summary_of(request.tool, request.raw_input, request.cwd)).strip()
+            line = f"{outcome}: {about}"
+            self._show(boxed(f'<div class="end">{escape(line)}</div>'), line, True)
 
-    def _body(self) -> str:
-        words = "".join(f"<div>{escape(each)}</div>" for each in self._words)
-        return self._shown + words
-
-    def _show(self, html: str, title: str, update: bool) -> None:
-        text = "\n".join([title, indented(self._lines) + "\n".join(self._words)])
+    def _show(self, html: str, text: str, update: bool) -> None:
         self._publish(
-            data={"text/html": boxed(html), "text/plain": text},
+            data={"text/html": html, "text/plain": text},
             metadata={},
             transient={"display_id": self._id},
             update=update,

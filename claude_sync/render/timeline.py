@@ -21,11 +21,12 @@ for permission, which is a span of its own as well.
 from __future__ import annotations
 
 import dataclasses
+import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..engine.marks import DONE, ENDED, SAID, SENT, USED
 from ..errors import UsageError
@@ -68,10 +69,12 @@ LEGEND = {
 WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 900, 240, 84, 66, 24, 14
 LABEL_COLUMNS = 32
 # More tool calls than this share a row for each tool; and there are no more rows than so many.
-MOST_CALLS, MOST_ROWS = 30, 120
+MOST_CALLS, MOST_ROWS = 30, 60
 # How wide a sign of the small texts is, about.
 SIGN = 6.2
 BEFORE_FIRST = 0.45
+# Subagents of subagents: so far to the right at most.
+DEEPEST = 4
 SCHEME = (
     "<style>svg { color: #1f2328; background: #ffffff } "
     "@media (prefers-color-scheme: dark) { svg { color: #e6e8eb; background: #16181c } }</style>"
@@ -234,20 +237,12 @@ def timeline_of(marks: Sequence[Marks]) -> Timeline:
     return Timeline(spans, cost, left_out, was_sent=any(each.events for each in marks))
 
 
-# Spans.
+# What marks mean.
 
 
 def spans_of(marks: Marks, origin: float, turn: int, now: float) -> list[Span]:
-    """
-    The spans of one turn, the turn itself first, the others in order of their beginning.
-
-    Args:
-        marks: Its marks. Another thread may go on marking, so they are copied first.
-        origin: The moment from which the timeline counts.
-        turn: Its number.
-        now: The end of what has none yet.
-
-    """
+    """The spans of one turn, its own first."""
+    # A request's thread may have noted something out of order.
     events = sorted(marks.events, key=lambda event: float(event[0]))
     results = [event for event in events if event[1] == ENDED]
     # A turn that failed without a result ended with its last mark.
@@ -255,83 +250,63 @@ def spans_of(marks: Marks, origin: float, turn: int, now: float) -> list[Span]:
     end: float = results[-1][0] if results else last
     failed = bool(results and (results[-1][4] or str(results[-1][3]).startswith("error")))
 
-    def span(kind: str, name: str, start: float, until: float, **more: object) -> Span:
+    def span(kind: str, name: str, start: float, until: float, **more: Any) -> Span:
         until = max(start, min(until, end))
-        made = Span(kind, name, start - origin, until - origin, turn=turn)
-        return dataclasses.replace(made, **more) if more else made  # type: ignore[arg-type]
+        return Span(kind, name, start - origin, until - origin, turn=turn, **more)
 
     found: list[Span] = []
     sent = next((event[0] for event in events if event[1] == SENT), end)
     if sent > marks.made:
         found.append(span("queued", "waiting to be sent", marks.made, sent))
+    first = marks.first
     for began, said, at in rounds(events, end):
         if said is None and at - began < TOO_SHORT:
             continue
-        is_first = not any(each.kind == "model" for each in found)
-        first = marks.first if is_first and marks.first is not None else end + 1
-        found.append(
-            span(
-                "model",
-                "model",
-                began,
-                at if said is None else said,
-                finished=said is not None or bool(results),
-                first=first - origin if began <= first <= end else None,
-            )
-        )
-    uses: dict[str, Span] = {}
-    for event in events:
-        at, kind, parent = event[:3]
-        if kind == USED and event[3] not in uses and (parent is None or parent in uses):
-            name = "agent" if event[4] in AGENT_TOOLS else "tool"
-            ids = {"tool_use_id": event[3], "parent_tool_use_id": parent}
-            uses[event[3]] = span(name, event[4], at, end, finished=False, **ids)
-        elif kind == DONE and event[3] in uses and not uses[event[3]].finished:
-            done = {"end": at - origin, "error": event[4], "finished": True}
-            uses[event[3]] = dataclasses.replace(uses[event[3]], **done)
-    for event in events:
+        begun = first - origin if first is not None and began <= first <= end else None
+        until, is_over = (at, bool(results)) if said is None else (said, True)
+        found.append(span("model", "model", began, until, finished=is_over, first=begun))
+        first = None
+    uses: dict[str | None, Span] = {}
+    for at, kind, parent, *rest in events:
         # A subagent in the background has its result at once, and goes on.
-        agent = uses.get(event[2]) if event[2] is not None else None
-        if agent is not None and agent.end < event[0] - origin:
-            uses[event[2]] = dataclasses.replace(agent, end=event[0] - origin)
+        agent = uses.get(parent)
+        if agent is not None and agent.end < at - origin:
+            uses[parent] = dataclasses.replace(agent, end=at - origin)
+        if kind == USED and rest[0] not in uses and (parent is None or parent in uses):
+            name = "agent" if rest[1] in AGENT_TOOLS else "tool"
+            ids = {"tool_use_id": rest[0], "parent_tool_use_id": parent}
+            uses[rest[0]] = span(name, rest[1], at, end, finished=False, **ids)
+        elif kind == DONE and rest[0] in uses and not uses[rest[0]].finished:
+            done = {"end": at - origin, "error": rest[1], "finished": True}
+            uses[rest[0]] = dataclasses.replace(uses[rest[0]], **done)
     found += uses.values()
     for wait in list(marks.waits):
-        made = span(wait.kind, wait.name, wait.start, end if wait.end is None else wait.end)
-        use = uses.get(wait.tool_use_id or "") or use_of(made, uses.values())
-        found.append(
-            dataclasses.replace(
-                made,
-                tool_use_id=wait.tool_use_id or (use.tool_use_id if use else None),
-                parent_tool_use_id=use.parent_tool_use_id if use else None,
-                finished=wait.end is not None,
-            )
-        )
-    found.sort(key=lambda each: each.start)
+        use = uses.get(wait.tool_use_id)
+        ids = {"tool_use_id": wait.tool_use_id}
+        ids["parent_tool_use_id"] = use.parent_tool_use_id if use else None
+        until, is_over = (end, False) if wait.end is None else (wait.end, True)
+        found.append(span(wait.kind, wait.name, wait.start, until, finished=is_over, **ids))
     error = failed or (not results and marks.cut is not None)
-    return [
-        span("turn", marks.prompt, marks.made, end, error=error, finished=bool(results)),
-        *found,
-    ]
+    whole = span("turn", marks.prompt, marks.made, end, error=error, finished=bool(results))
+    return [whole, *sorted(found, key=lambda each: each.start)]
 
 
 def rounds(
-    events: Sequence[tuple[object, ...]], end: float
+    events: Sequence[tuple[Any, ...]], end: float
 ) -> Iterator[tuple[float, float | None, float]]:
     """When the model began to work, had said all (None: it said nothing), and stopped."""
     began: float | None = None
     said: float | None = None
     running: set[object] = set()
-    for event in events:
-        at, kind, parent = event[:3]
-        assert isinstance(at, float)
+    for at, kind, parent, *rest in events:
         if parent is not None:
             continue  # a subagent's, whose time is that of its tool
         if kind in (SAID, USED):
             began, said = at if began is None else began, at
-            running |= {event[3]} if kind == USED else set()
+            running |= {rest[0]} if kind == USED else set()
             continue
         if kind == DONE:
-            running.discard(event[3])
+            running.discard(rest[0])
             if running:
                 continue
         if began is not None:
@@ -339,14 +314,6 @@ def rounds(
         began, said = (None if kind == ENDED else at), None
     if began is not None:
         yield began, said, end
-
-
-def use_of(wait: Span, uses: Iterable[Span]) -> Span | None:
-    """Very old CLIs do not tell which use they ask about: the last of that tool."""
-    if wait.kind == "hook":
-        return None
-    then = [use for use in uses if use.name == wait.name and use.start <= wait.start <= use.end]
-    return then[-1] if then else None
 
 
 def covered(spans: Iterable[Span]) -> float:
@@ -387,86 +354,63 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def described(span: Span) -> str:
-    """What the mouse finds over a bar."""
-    words = {"permission": "waiting for permission", "question": "waiting for an answer"}
-    kind = words.get(span.kind, span.kind)
-    name = "" if span.name == span.kind else f"{' '.join(span.name.split())[:80]}: "
-    state = ", failed" if span.error else "" if span.finished else ", not finished"
-    first = f", first text after {shown(span.first - span.start)}" if span.first else ""
-    return f"{name}{kind} {shown(span.seconds)}{first}{state}"
-
-
 # The picture: one turn as a waterfall, several as one bar each.
 
 
-class Row(NamedTuple):
+@dataclasses.dataclass
+class Row:
     """One line of the picture."""
 
     label: str
-    spans: Sequence[Span]
-    note: str = ""
+    spans: list[Span] = dataclasses.field(default_factory=list)
     indent: int = 0
+    note: str = ""
 
 
 def rows_of(timeline: Timeline) -> list[Row]:
-    """The lines of the picture."""
+    """The lines of the picture. What lies on top of others comes last in its row."""
     if len(timeline.turns) > 1:
-        rows = []
-        for turn in timeline.turns:
-            spans = [each for each in timeline.spans if each.turn == turn.turn and each != turn]
-            # What lies on top of others comes last.
-            spans.sort(key=lambda each: each.kind in OVERLAYS)
-            note = shown(turn.seconds) + (", failed" if turn.error else "")
-            rows.append(Row(f"{turn.turn + 1}  {turn.name}", spans, note))
-        return rows
+        rows = {turn.turn: Row(f"{turn.turn + 1}  {turn.name}") for turn in timeline.turns}
+        for span in sorted(timeline.spans, key=lambda span: span.kind in OVERLAYS):
+            if span.kind == "turn":
+                rows[span.turn].note = shown(span.seconds) + (", failed" if span.error else "")
+            else:
+                rows[span.turn].spans.append(span)
+        return list(rows.values())
     models, tools = timeline.of("queued", "model"), timeline.of(*TOOLS)
-    rows = [Row("model", models, shown(timeline.model_seconds))] if models else []
-    known = {span.tool_use_id for span in tools}
-    about: dict[str | None, list[Span]] = {}
+    # Each subagent stands before the tools it used, which are indented.
+    paths: dict[str | None, tuple[tuple[float, int], ...]] = {}
+    for number, span in enumerate(tools):
+        above = paths.get(span.parent_tool_use_id, ())[:DEEPEST]
+        paths[span.tool_use_id] = (*above, (span.start, number))
+    found: dict[object, Row] = {}
+    of_use: dict[str | None, Row] = {}
+    for span in sorted(tools, key=lambda span: paths[span.tool_use_id]):
+        indent = len(paths[span.tool_use_id]) - 1
+        key = (span.name, indent > 0) if len(tools) > MOST_CALLS else span.tool_use_id
+        row = of_use[span.tool_use_id] = found.setdefault(key, Row(span.name, indent=indent))
+        row.spans.append(span)
     for span in timeline.of(*OVERLAYS):
-        key = span.tool_use_id if span.tool_use_id in known else None
-        about.setdefault(key, []).append(span)
-    groups: dict[object, list[Span]] = {}
-    depths: dict[str | None, int] = {}
-    families = list(in_families(tools, depths))
-    for span in families:
-        by_name = (span.name, depths[span.tool_use_id] > 0)
-        group = by_name if len(tools) > MOST_CALLS else span.tool_use_id
-        groups.setdefault(group, []).append(span)
-    for spans in groups.values():
-        waits = [wait for each in spans for wait in about.get(each.tool_use_id, ())]
-        waited = covered(wait for wait in waits if wait.kind in WAITS)
-        note = shown(covered(spans)) + (f", {shown(waited)} of it waiting" if waited else "")
-        label = spans[0].name + (f" ×{len(spans)}" if len(spans) > 1 else "")  # noqa: RUF001
-        rows.append(Row(label, [*spans, *waits], note, min(depths[spans[0].tool_use_id], 4)))
-    for kind in OVERLAYS:
-        alone = [span for span in about.get(None, ()) if span.kind == kind]
-        if alone:
-            names = ", ".join(dict.fromkeys(span.name for span in alone))
-            rows.append(Row(f"{kind}: {names}", alone))
-    return rows
-
-
-def in_families(tools: Sequence[Span], depths: dict[str | None, int]) -> Iterator[Span]:
-    """Each subagent before the tools it used; notes how many subagents each is below."""
-    below: dict[str | None, list[Span]] = {}
-    for span in tools:
-        below.setdefault(span.parent_tool_use_id, []).append(span)
-    left = list(reversed(below.pop(None, [])))
-    while left:
-        span = left.pop()
-        depths[span.tool_use_id] = depths.get(span.parent_tool_use_id, -1) + 1
-        yield span
-        left.extend(reversed(below.pop(span.tool_use_id, [])))
+        label = f"{span.kind}: {span.name}"
+        row = of_use.get(span.tool_use_id) or found.setdefault(label, Row(label))
+        row.spans.append(span)
+    for row in of_use.values():
+        calls = [span for span in row.spans if span.kind in TOOLS]
+        waited = covered(span for span in row.spans if span.kind in WAITS)
+        row.label = calls[0].name + (f" ×{len(calls)}" if len(calls) > 1 else "")  # noqa: RUF001
+        row.note = shown(covered(calls)) + (f", {shown(waited)} of it waiting" if waited else "")
+    first = [Row("model", list(models), note=shown(timeline.model_seconds))] if models else []
+    return [*first, *found.values()]
 
 
 def drawn(timeline: Timeline, *, alone: bool) -> Iterator[str]:
     """The elements of the picture; *alone*: as a document, and not as a part of a page."""
     rows = rows_of(timeline)
-    left_out, rows = max(0, len(rows) - MOST_ROWS), rows[:MOST_ROWS]
-    height = TOP + ROW * max(len(rows) + bool(left_out), 1) + 10
-    # One turn begins where it does; of several, each begins at the left.
+    if len(rows) > MOST_ROWS:
+        rows[MOST_ROWS:] = [Row(f"{len(rows) - MOST_ROWS} more rows")]
+    rows = rows or [Row("nothing has been asked yet")]
+    height = TOP + ROW * len(rows) + 10
+    # Of several turns, each begins at the left.
     starts = {turn.turn: turn.start for turn in timeline.turns}
     longest = max((turn.seconds for turn in timeline.turns), default=0.0) or 0.001
 
@@ -479,18 +423,14 @@ def drawn(timeline: Timeline, *, alone: bool) -> Iterator[str]:
         f'role="img" aria-label="Timeline: {xml(timeline.summary())}" fill="currentColor" '
         'font-family="system-ui, -apple-system, Segoe UI, sans-serif" font-size="12">'
     )
-    if alone:
-        yield SCHEME
+    yield SCHEME if alone else ""
     yield text_at(14, 22, timeline.summary(), 'font-size="14" font-weight="600"')
     yield from legend(timeline.spans)
     step = tick_step(longest)
     for number in range(int(longest / step) + 1):
-        x = place(number * step)
-        yield (
-            f'<path d="M{x:.1f} {TOP - 4}V{height - 10}" stroke="currentColor" '
-            'stroke-opacity="0.13"/>'
-        )
-        seconds = number * step
+        x, seconds = place(number * step), number * step
+        edge = 'stroke="currentColor" stroke-opacity="0.13"'
+        yield f'<path d="M{x:.1f} {TOP - 4}V{height - 10}" {edge}/>'
         label = f"{seconds:g} s" if 1 <= seconds < 60 else shown(seconds) if seconds else "0"
         more = 'font-size="10" fill-opacity="0.6" text-anchor="middle"'
         yield text_at(x, TOP - 8, label, more)
@@ -502,16 +442,12 @@ def drawn(timeline: Timeline, *, alone: bool) -> Iterator[str]:
         for span in row.spans:
             begin = starts.get(span.turn, 0.0)
             x, end = place(span.start - begin), place(span.end - begin)
-            first = None if span.first is None else place(span.first - begin)
-            yield from bar(span, x, end, top, first)
+            yield from bar(span, x, end, top, place((span.first or 0.0) - begin))
             until = max(until, end)
         # What does not fit is told by the bars themselves, to the mouse.
         note = row.note if until + 6 + SIGN * len(row.note) <= WIDTH else row.note.split(",")[0]
         x = min(until + 6, WIDTH - RIGHT + 6)
         yield text_at(x, top + 16, note, 'font-size="11" fill-opacity="0.75"')
-    if not rows or left_out:
-        words = f"{left_out} more rows" if rows else "nothing has been asked yet"
-        yield text_at(14, TOP + ROW * len(rows) + 16, words, 'fill-opacity="0.7"')
     yield "</svg>"
 
 
@@ -525,39 +461,37 @@ def legend(spans: Sequence[Span]) -> Iterator[str]:
         names.append((COLOURS["error"], 1.0, "failed"))
     x = 14.0
     for colour, opacity, name in names:
-        yield rect(x, 33, 10, 10, colour, opacity)
+        yield rect((x, 33, 10, 10), colour, opacity)
         yield text_at(x + 15, 42, name, 'font-size="11" fill-opacity="0.8"')
         x += 30 + SIGN * len(name)
 
 
-def bar(span: Span, x: float, end: float, top: float, first: float | None) -> Iterator[str]:
+def bar(span: Span, x: float, end: float, top: float, first: float) -> Iterator[str]:
     """One bar; it is paler before the first text, and where its end was not seen."""
     height = BAR / 2 if span.kind in ("hook", "queued") else BAR
     y = top + (ROW - height) / 2
     colour = COLOURS["error"] if span.error else COLOURS[span.kind]
-    opacity = 1.0 if span.finished or span.kind in OVERLAYS else 0.55
-    title = described(span)
-    if first is not None and x < first < end:
-        yield rect(x, y, first - x, height, colour, BEFORE_FIRST, title)
+    words = {"permission": "waiting for permission", "question": "waiting for an answer"}
+    title = f"{words.get(span.kind, span.kind)} {shown(span.seconds)}"
+    title = title if span.name == span.kind else f"{' '.join(span.name.split())[:80]}: {title}"
+    title += f", first text after {shown(span.first - span.start)}" if span.first else ""
+    title += ", failed" if span.error else "" if span.finished else ", not finished"
+    if span.first is not None and x < first < end:
+        yield rect((x, y, first - x, height), colour, BEFORE_FIRST, title)
         x = first
-    yield rect(x, y, max(end - x, 1.5), height, colour, opacity, title)
+    opacity = 1.0 if span.finished or span.kind in OVERLAYS else 0.55
+    yield rect((x, y, max(end - x, 1.5), height), colour, opacity, title)
 
 
 def rect(
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-    colour: str,
-    opacity: float = 1,
-    title: str = "",
+    place: tuple[float, float, float, float], colour: str, opacity: float, title: str = ""
 ) -> str:
-    """A rectangle; *title* shows while the mouse is over it."""
-    faded = f' fill-opacity="{opacity:g}"' if opacity < 1 else ""
+    """A rectangle: x, y, width and height; *title* shows while the mouse is over it."""
+    x, y, width, height = place
     inside = f"<title>{xml(title)}</title>" if title else ""
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="2" '
-        f'fill="{colour}"{faded}>{inside}</rect>'
+        f'fill="{colour}" fill-opacity="{opacity:g}">{inside}</rect>'
     )
 
 
@@ -584,9 +518,5 @@ def shortened(text: str, columns: int) -> str:
 
 def tick_step(longest: float) -> float:
     """A round number of seconds, of which about six fit."""
-    size = 0.001
-    while True:
-        for factor in (1, 2, 5):
-            if longest / (size * factor) <= 6:
-                return size * factor
-        size *= 10
+    size = 10.0 ** math.floor(math.log10(longest / 6))
+    return next(size * factor for factor in (1, 2, 5, 10) if longest / (size * factor) <= 6)

@@ -7,10 +7,10 @@ import pytest
 from notebook_shells import Shell
 
 from claude_sync import Answer, Client
-from claude_sync.errors import CliExited, UsageError
+from claude_sync.errors import CliExited, Overloaded, UsageError
 from claude_sync.notebook.lines import QuestionLine
 from claude_sync.notebook.magics import Magics, OneLine
-from claude_sync.permissions import policies
+from claude_sync.permissions.policies import ask_on_terminal
 from claude_sync.testing import ScriptedCli, StandIn, builders
 
 
@@ -39,6 +39,14 @@ def magics():
 def use(magics, script):
     """Let a scripted CLI answer from here on."""
     magics.conversation.configure(None, {"transport": ScriptedCli(script), "on_crash": "raise"})
+
+
+def dies(cli):
+    """A CLI that does not get far."""
+    cli.accept()
+    cli.begin_turn(cli.expect("user"))
+    cli.speak("half")
+    cli.exit(3)
 
 
 def test_an_answer_is_shown_and_left_behind(magics):
@@ -136,13 +144,7 @@ def test_a_tool_that_is_none_changes_nothing(magics, settings):
 def test_a_cli_that_dies_is_one_line(magics):
     """What there was stays."""
 
-    def script(cli):
-        cli.accept()
-        cli.begin_turn(cli.expect("user"))
-        cli.speak("half")
-        cli.exit(3)
-
-    use(magics, script)
+    use(magics, dies)
     with pytest.raises(CliExited) as caught:
         magics.run("hello")
     (shown,) = caught.value._render_traceback_()
@@ -235,17 +237,23 @@ def test_what_was_said_is_seen_before_somebody_is_asked(magics, monkeypatch):
     assert seen[-1] == "… look_up city=Oslo"
 
 
-def test_permission_is_asked_at_the_notebook_or_at_the_terminal(monkeypatch):
-    """Whichever there is; what was said before it is written first."""
-    at_notebook = Magics(Shell(kernel=True))._handlers()
-    assert set(at_notebook) == {"on_permission", "on_question"}
-    order = []
-    monkeypatch.setattr(policies, "ask_on_terminal", lambda request: order.append(request) or "no")
+def test_at_a_terminal_the_answer_is_written_as_it_comes(capsys):
+    """And what it cost; the answer is the value all the same, and is left behind."""
     magics = Magics(Shell(kernel=False))
-    magics._show_now = lambda: order.append("shown")
-    (ask,) = magics._handlers().values()
-    assert ask("request") == "no"
-    assert order == ["shown", "request"]
+    assert magics._handlers() == {"on_permission": ask_on_terminal}
+    magics.conversation.configure(None, {"cli": StandIn().command})
+    assert magics.run("hello") == "echo: hello"
+    assert capsys.readouterr().out.startswith("echo: hello\n[$")
+
+    def fails(cli):
+        cli.accept()
+        cli.end_turn(cli.expect("user"), "API Error: 529", is_error=True)
+
+    use(magics, fails)
+    with pytest.raises(Overloaded):
+        magics.run("hello")
+    assert magics.shell.user_ns["claude_answer"] == "API Error: 529"
+    magics.conversation.close()
 
 
 def test_loading_and_unloading_leave_the_shell_as_it_was():

@@ -5,7 +5,7 @@ What happened in a conversation, and how it is shown: Markdown, HTML, documents,
 
     messages -> [chats] -> html, documents (Markdown, HTML, JSON), repr (what notebooks show)
 
-:class:`Chat` is what happened, as data; ``Chat().follow(client)`` keeps up with a client.
+:class:`Chat` is what happened, as data: its ``add()`` is a handler for ``on_message``.
 """
 
 from .chats import Chat, Picture, Round, Step

@@ -25,7 +25,6 @@ import difflib
 import json
 import os
 import re
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,6 @@ from ..protocol.outcomes import INTERRUPTED_TEXT, command_output
 from ..sessions.listing import COMMAND, NOT_TYPED
 
 if TYPE_CHECKING:
-    from ..client import Client
     from ..permissions.request import PermissionRequest
     from .timeline import Timeline
 
@@ -189,8 +187,8 @@ class Chat:
     """
     A conversation.
 
-    ``Chat().follow(client)`` keeps up with a client; :meth:`add` takes any message or piece of
-    text that a handler gets. One thread at a time may change it.
+    :meth:`add` takes any message or piece of text that a handler gets. One thread at a time may
+    change it.
 
     Attributes:
         steps: What was said and done.
@@ -233,21 +231,6 @@ class Chat:
         return found
 
     # Where it comes from.
-
-    def follow(self, client: Client) -> Chat:
-        """Take in what happens on a client from now on; the chat itself."""
-
-        def note(event: Any) -> None:
-            self.add(event, time.time())
-
-        def ask(request: PermissionRequest) -> None:
-            self.asked(request)
-
-        for register in (client.on_text, client.on_thinking, client.on_message):
-            register(note)
-        client.on_permission(ask)
-        self.source = "client"
-        return self
 
     def add(self, message: Any, seconds: float | None = None) -> None:
         """Take in the next message, or a piece of one, and when it came."""

@@ -16,6 +16,7 @@ from .chats import Step, one_line
 from .html import boxed, diff_html, steps_html
 from .markdown import MATHS, escape, markdown_to_html
 from .prose import code, fenced
+from .turns import chat_of_turn
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -28,7 +29,7 @@ __all__ = ["html_of", "markdown_of", "preview_html"]
 # Where Markdown takes what follows for HTML, which most pages then run.
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
 # The last of many; the answer has them all.
-MOST_TOOLS = 50
+MOST_STEPS = 50
 CHIPS = {
     **dict.fromkeys(("done", "idle", "answered"), "good"),
     **dict.fromkeys(("failed", "crashed"), "bad"),
@@ -127,28 +128,25 @@ DOLLAR = "<span>\\$</span>"
 
 
 def turn_html(turn: Turn) -> str:
-    """Its state, the text so far, and the tools it used."""
+    """Its state, and what was said and done so far."""
     seconds = seconds_of_turn(turn)
     took = f' <span class="facts">{escape(seconds)}</span>' if seconds else ""
     head = f"{chip(state_of_turn(turn))}<b>{escape(one_line(question_of(turn)))}</b>{took}"
-    tools = "".join(
-        f"<div>{chip(state)}<code>{escape(one_line(name))}</code></div>"
-        for name, state in tools_of_turn(turn)
-    )
+    steps = chat_of_turn(turn).steps[-MOST_STEPS:]
     error = error_of_turn(turn)
-    problem = steps_html([Step("error", error)]) if error else ""
-    body = f'<div class="said">{markdown_to_html(turn.text, maths=True)}</div>'
-    return card(f'<div class="mathjax_ignore">{head}</div>{tools}{body}{problem}')
+    steps += [Step("error", error)] if error else []
+    return card(f'<div class="mathjax_ignore">{head}</div>{steps_html(steps, maths=True)}')
 
 
 def turn_markdown(turn: Turn) -> str:
     """As above, in Markdown."""
     seconds = seconds_of_turn(turn)
     lines = [f"**{state_of_turn(turn)}**{f' · {seconds}' if seconds else ''}", ""]
-    lines += [f"- {code(name)} {state}" for name, state in tools_of_turn(turn)]
+    for step in chat_of_turn(turn).steps[-MOST_STEPS:]:
+        told = f"{code(step.tool)} {step.state}" if step.tool else without_html(step.text)
+        lines += [told, ""] if step.kind in ("tool", "claude") else []
     error = error_of_turn(turn)
-    text = without_html(turn.text)
-    return "\n".join([*lines, "", text, *(["", fenced(error)] if error else [])])
+    return "\n".join([*lines, fenced(error)] if error else lines)
 
 
 def question_of(turn: Turn) -> str:
@@ -179,19 +177,6 @@ def seconds_of_turn(turn: Turn) -> str:
 
     timeline = turn.timeline()
     return duration(timeline.seconds) if timeline.was_sent else ""
-
-
-def tools_of_turn(turn: Turn) -> list[tuple[str, str]]:
-    """The tools it used, and what became of each."""
-    results = turn.asked.collected.tool_results
-    found: list[tuple[str, str]] = []
-    for use_id, use in list(turn.asked.collected.tool_uses.items())[-MOST_TOOLS:]:
-        result = results.get(use_id)
-        state = "running" if not turn.is_over() else "not finished"
-        if result is not None:
-            state = "failed" if result.is_error else "done"
-        found.append((use.name, state))
-    return found
 
 
 # Requests.

@@ -80,9 +80,8 @@ def unfinished(complete: list[str], said: str) -> str:
 
 def outcome_of(turn: Turn) -> tuple[Answer | None, BaseException | None]:
     """The answer and the error of a turn: neither while it runs, and both where it failed late."""
-    if not turn.done() or turn.cancelled():
+    # Without the future's lock, which the thread that completes it holds.
+    if turn._state != "FINISHED":
         return None, None
-    error = turn.exception(0)
-    if error is None:
-        return turn.result(0), None
-    return getattr(error, "answer", None), error
+    error = turn._exception
+    return (turn._result, None) if error is None else (getattr(error, "answer", None), error)

@@ -49,7 +49,8 @@ def is_not_logged_in(cli):
     user = cli.expect("user")
     words = "Not logged in · Please run /login"
     cli.begin_turn(user)
-    cli.say(builders.assistant(words, "msg_1", error="authentication_failed"))
+    failed = {"model": "<synthetic>", "error": "authentication_failed"}
+    cli.say(builders.assistant(words, "msg_1", **failed))
     cli.end_turn(user, words, is_error=True)
     cli.expect_end()
 

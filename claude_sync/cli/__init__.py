@@ -5,28 +5,29 @@
 
     argv -> [parser] -> command -> exit code
 
-Each command has a module here. Decisions taken here and nowhere else:
+Each command is a function, and its docstring is what ``--help`` prints. Decisions taken here and
+nowhere else:
 
-* stdout is for answers, stderr for everything else; errors are texts with advice,
-  never tracebacks.
-* Each kind of failure has an exit code of its own, listed in ``--help``.
-* Every command takes ``--offline``; those that start no CLI have nothing to do for it.
-* Who ends the process, or closes its terminal, ends the turn as well. A CLI whose client is
-  gone would go on with it, tools and all.
-* What follows ``--`` is words. A script passes on there what it does not know, and nothing of
-  that may be an option: it could be ``--yes``.
+* stdout is for answers, stderr for everything else. Errors are texts with advice, never tracebacks.
+* Each kind of failure has its own exit code, listed in ``--help``.
+* A signal that ends the process, or a terminal that is closed, ends the turn as well. Without its
+  client the CLI would go on with the turn, tools and all.
+* What follows ``--`` is words. A script passes on there what it does not know, and none of it may
+  become an option: it could be ``--yes``.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import logging
 import os
 import signal
 import sys
 import threading
-from typing import Any, Dict, List, NoReturn, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from .._version import __version__
 from ..errors import ClaudeError, TurnInterrupted
@@ -42,72 +43,66 @@ from .common import (
     complain,
     exit_code_of,
     fill_streams,
-    harmless,
-    make_room,
+    option,
 )
 
 __all__ = ["OFFLINE", "main"]
 
 PROGRAM = "claude-sync"
 
-DESCRIPTION = "Claude Code on the command line, by way of the Python library claude_sync."
-
-EXAMPLES = """\
-examples:
-  claude-sync ask "What does setup.py do?"
-  git diff | claude-sync ask "Review this:"
-  claude-sync chat --continue
-  claude-sync sessions list
-  claude-sync export 1b4e28ba -o chat.html
-  claude-sync ask --offline "Hello"
-  claude-sync doctor
-
-claude-sync COMMAND --help explains each, with examples and exit codes.
-"""
-
-# The commands, with the module that has their arguments and what they do.
-COMMANDS: Dict[str, Tuple[str, str]] = {
+# The commands, with the module of each.
+COMMANDS = {
     "ask": (".ask", "ask one question"),
     "chat": (".chat", "talk with Claude at the terminal"),
     "batch": ("..batch.command", "ask every prompt of a file"),
     "sessions": (".sessions", "list, show, rename and delete conversations"),
-    "export": (".export", "write a conversation as Markdown, HTML or JSON"),
-    "record": (".record", "ask or chat, and record what is sent and received"),
+    "export": (".sessions", "write a conversation as Markdown, HTML or JSON"),
+    "record": (".ask", "ask or chat, and record what is sent and received"),
     "replay": (".replay", "show a recording again"),
     "bridge": ("..bridge.command", "serve sessions to a program in any language"),
     "doctor": (".doctor", "check the installation"),
     "completion": (".completion", "print a script for your shell's TAB completion"),
 }
-# Stands before a word that would look like an option; no argument of a process can hold it.
-WORD = "\0"
-# They read files, and start nothing.
 WITHOUT_CLI = ("sessions", "export", "replay", "completion")
-# They have commands of their own.
-WITH_ACTIONS = ("sessions",)
+# Their modules have the interface (arguments, cli).
+OF_OTHER_PACKAGES = ("batch", "bridge")
+# Marks a word that follows "--". No argument of a process can hold this character.
+MARK = "\0"
 
 
-def main(argv: Optional[Sequence[str]] = None) -> int:
-    """Run the command in *argv*, by default that of the process; its exit code."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """
+    Claude Code on the command line, by way of the Python library claude_sync.
+
+    examples:
+      claude-sync ask "What does setup.py do?"
+      git diff | claude-sync ask "Review this:"
+      claude-sync chat --continue
+      claude-sync sessions list
+      claude-sync export 1b4e28ba -o chat.html
+      claude-sync ask --offline "Hello"
+      claude-sync doctor
+
+    claude-sync COMMAND --help explains each, with examples and exit codes.
+    """
     fill_streams()
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         # A terminal of another encoding must not end the conversation.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "replace")
-    tell_warnings()
+    logging.basicConfig(handlers=[Warnings()], level=logging.WARNING)
     try:
-        arguments = parsed(list(sys.argv[1:] if argv is None else argv))
+        arguments = parsed(sys.argv[1:] if argv is None else argv)
         end_at_signals(arguments.command)
         code = run(arguments)
         sys.stdout.flush()
         return code
-    except TurnInterrupted:  # by Ctrl-C at a question: whoever pressed it knows
+    except (TurnInterrupted, KeyboardInterrupt):  # a turn, by Ctrl-C at a question
         return INTERRUPTED
     except ClaudeError as error:
         complain(as_typed(error))
         return exit_code_of(error)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:  # whoever read the answer has left
+    except BrokenPipeError:  # the reader of the answer has left
         return FAILED
     except OSError as error:
         where = error.filename or "the output could not be written"
@@ -117,28 +112,12 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         give_up_full_streams()
 
 
-def tell_warnings() -> None:
-    """What the library logs goes to stderr; what is the CLI's in it is nothing to be obeyed."""
-    handler = Apart()
-    handler.setFormatter(Harmless("claude-sync: %(message)s"))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING)
-
-
-class Apart(logging.StreamHandler):  # type: ignore[type-arg]
-    """Begins each record on a line of its own, whatever is being written."""
+class Warnings(logging.Handler):
+    """Shows what the library logs as the command's own complaints."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write *record*."""
-        make_room()
-        super().emit(record)
-
-
-class Harmless(logging.Formatter):
-    """Lines that a terminal only shows."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The lines of *record*."""
-        return harmless(super().format(record))
+        """Write *record* to stderr."""
+        complain(self.format(record))
 
 
 def end_at_signals(command: str) -> None:
@@ -147,18 +126,13 @@ def end_at_signals(command: str) -> None:
         return  # the bridge has its own; and only the main thread may
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        # Not where somebody wants it to be ignored: nohup.
+        # nohup ignores one of them, and that stays so.
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, leave)
-
-
-def leave(number: int, _frame: object) -> None:
-    """A signal came: everything that is open is closed on the way out."""
-    raise SystemExit(128 + number)
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def give_up_full_streams() -> None:
-    """What cannot be written was complained about; Python would do it again at its end."""
+    """Keep Python from complaining at its end about what could not be written."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -168,116 +142,95 @@ def give_up_full_streams() -> None:
             os.close(nothing)
 
 
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the command line says; the exit code."""
+    command: Any = load(arguments.command)
+    if arguments.command not in OF_OTHER_PACKAGES:
+        return int(getattr(command, arguments.command)(arguments))
+    if arguments.command == "batch" and arguments.offline:
+        complain(OFFLINE)
+    return int(command.run(arguments, cli_of(arguments)))
+
+
+def load(command: str) -> Any:
+    """The module of a command; the others need not be loaded."""
+    return importlib.import_module(COMMANDS[command][0], __name__)
+
+
+# Arguments.
+
+
 def parsed(words: Sequence[str]) -> argparse.Namespace:
-    """What the command line says; an answer to --help, or a complaint, ends the process."""
+    """What the command line says; --help and mistakes end the process."""
     if not words:
         make_parser().print_help()
         raise SystemExit(OK)
     if words[0] not in COMMANDS:
         make_parser().parse_args(words)  # --help, --version, or wrong
     parser = command_parser(words[0])
-    given = with_marks(words[1:])
-    if words[0] in WITH_ACTIONS:
-        arguments = parser.parse_args(given)
-    else:
-        # Options may stand between the words of a prompt.
-        arguments = parser.parse_intermixed_args(given)
-    for name, value in list(vars(arguments).items()):
-        setattr(arguments, name, without_marks(value))
+    end = list(words).index("--") + 1 if "--" in words else len(words)
+    # argparse looks at words twice, and the second time it has forgotten where "--" was.
+    given = [*words[1:end], *(MARK + word for word in words[end:])]
+    # Options may stand between the words of a prompt; commands of a command do not allow that.
+    parse = parser.parse_args if words[0] == "sessions" else parser.parse_intermixed_args
+    arguments = parse(given)
+    for name, value in vars(arguments).items():
+        if isinstance(value, str):
+            setattr(arguments, name, value.removeprefix(MARK))
+        elif isinstance(value, list):
+            setattr(arguments, name, [each.removeprefix(MARK) for each in value])
     return arguments
 
 
-def with_marks(words: Sequence[str]) -> List[str]:
-    """
-    *words* with a mark before each that follows ``--`` and begins with a dash.
-
-    argparse looks at words twice where options may stand between them, or where a command has
-    commands of its own, and the second time it has forgotten where ``--`` was.
-    """
-    if "--" not in words:
-        return list(words)
-    end = list(words).index("--") + 1
-    rest = (WORD + word if word.startswith("-") and word != "-" else word for word in words[end:])
-    return [*words[:end], *rest]
-
-
-def without_marks(value: Any) -> Any:
-    """What was typed."""
-    if isinstance(value, list):
-        return [without_marks(each) for each in value]
-    return value[len(WORD) :] if isinstance(value, str) and value.startswith(WORD) else value
-
-
 class Parser(argparse.ArgumentParser):
-    """Complains in the words that were typed."""
+    """Suggests what was probably meant."""
+
+    def __init__(self, prog: str, help_text: str | None) -> None:
+        description, _, epilog = (help_text or "").partition("\n\n")
+        super().__init__(
+            prog,
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
 
     def error(self, message: str) -> NoReturn:
-        """End the process with *message*, and with what was probably meant."""
-        message = message.replace(WORD, "").replace(repr(WORD)[1:-1], "")
+        """End the process with *message*."""
+        message = message.replace(MARK, "").replace(repr(MARK)[1:-1], "")
         unknown = message.partition("unrecognized arguments: ")[2].split()
         flags = [flag for action in self._actions for flag in action.option_strings]
         meant = did_you_mean(unknown[0].partition("=")[0], flags) if unknown else ""
         self.exit(USAGE, f"{self.prog}: {message}.{meant} See {self.prog} --help.\n")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser that knows which commands there are, and nothing else of them."""
-    parser = Parser(
-        prog=PROGRAM,
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+def make_parser() -> Parser:
+    """The parser that knows the names of the commands."""
+    parser = Parser(PROGRAM, inspect.getdoc(main))
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
+    commands = parser.add_subparsers(
+        metavar="COMMAND", dest="command", required=True, parser_class=argparse.ArgumentParser
+    )
     for name, (_, summary) in COMMANDS.items():
         commands.add_parser(name, help=summary)
     return parser
 
 
-def command_parser(name: str) -> argparse.ArgumentParser:
-    """The parser of one command; the others need not be loaded."""
-    module = load(COMMANDS[name][0])
-    parser = Parser(
-        prog=f"{PROGRAM} {name}",
-        description=module.DESCRIPTION,
-        epilog=module.EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(command=name)
-    add_cli_arguments(parser, name)
-    module.add_arguments(parser)
-    return parser
-
-
-def add_cli_arguments(parser: argparse.ArgumentParser, command: str) -> None:
-    """Which CLI is used."""
-    if command in WITHOUT_CLI:
-        parser.add_argument(
-            "--offline", action="store_true", help="has no effect: this command starts no CLI"
-        )
-        return
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--cli", metavar="PATH", help="the claude executable to use")
-    which.add_argument(
-        "--offline", action="store_true", help="use the built-in stand-in, which echoes the prompt"
-    )
-
-
-def load(module: str) -> Any:
-    """The module of a command."""
-    return importlib.import_module(module, __name__)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Do what the command line says; the exit code."""
-    command = load(COMMANDS[arguments.command][0])
-    if arguments.command == "batch" and arguments.offline:
-        complain(OFFLINE)
-    if arguments.command in ("batch", "bridge"):
-        code: int = command.run(arguments, cli_of(arguments))
+def command_parser(name: str) -> Parser:
+    """The parser of one command."""
+    module = load(name)
+    if name in OF_OTHER_PACKAGES:
+        parser = Parser(f"{PROGRAM} {name}", f"{module.DESCRIPTION}\n{module.EPILOG}")
+        add_arguments = module.add_arguments
     else:
-        code = command.run(arguments)
-    return code
+        parser = Parser(f"{PROGRAM} {name}", inspect.getdoc(getattr(module, name)))
+        add_arguments = getattr(module, f"{name}_arguments")
+    parser.set_defaults(command=name)
+    if name in WITHOUT_CLI:
+        option(parser, "--offline", "has no effect: this command starts no CLI")
+    else:
+        which = parser.add_mutually_exclusive_group()
+        option(which, "--cli PATH", "the claude executable to use")
+        option(which, "--offline", "use the built-in stand-in, which echoes the prompt")
+    add_arguments(parser)
+    return parser

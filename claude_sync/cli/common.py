@@ -3,11 +3,11 @@ What the commands share: exit codes, words on stderr, and the settings of a clie
 
 Decisions taken here and nowhere else:
 
-* Each kind of failure has an exit code of its own, the same for all commands.
-* ``--deny`` comes before ``--allow``, and both before ``--yes`` and the person. What is
-  denied is denied to the CLI as well, which would not ask about what its settings allow.
-* The person at the terminal is asked only where both ends are one: a question would
-  otherwise end up in the pipe that the answer goes to.
+* Each kind of failure has its own exit code, the same for all commands.
+* ``--deny`` comes before ``--allow``, and both before ``--yes`` and the person. What is denied is
+  denied to the CLI as well, which would not ask about what its settings allow.
+* The person at the terminal is asked only where both ends are one: a question would otherwise end
+  up in the pipe that the answer goes to.
 * The advice of the library's errors is for programmers. A command prints its own.
 """
 
@@ -19,172 +19,106 @@ import json
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Type
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from ..errors import (
-    INSTALL,
-    ApiError,
-    AskTimeout,
-    BudgetExceeded,
-    ClaudeError,
-    CliDidNotStart,
-    CliExited,
-    CliFailed,
-    CliNotFound,
-    ExecutionError,
-    NotLoggedIn,
-    PromptTooLong,
-    ReturnsError,
-    TurnError,
-    UsageError,
-    WireError,
-    error_text,
-)
+from .. import errors
+from ..errors import ClaudeError, UsageError, error_text
 from ..options import SETTINGS
+from ..options.fields import PERMISSION_MODES
 from ..support.checks import LONGEST, check_seconds
+from ..support.styles import is_terminal, safe
 
 if TYPE_CHECKING:
     from ..permissions.request import Decision, PermissionRequest
 
-__all__ = [
-    "EXIT_CODES",
-    "FAILED",
-    "INTERRUPTED",
-    "NO_CLI",
-    "OFFLINE",
-    "OK",
-    "TIMEOUT",
-    "USAGE",
-    "add_client_arguments",
-    "add_permission_arguments",
-    "advice_of",
-    "as_typed",
-    "cli_of",
-    "client_options",
-    "complain",
-    "exit_code_of",
-    "fill_streams",
-    "harmless",
-    "here",
-    "make_room",
-    "on_terminal",
-    "permission_options",
-    "schema_in",
-    "seconds",
-]
+    Policy = Callable[[PermissionRequest], Decision | None]
 
 OK, FAILED, USAGE, NO_CLI, TIMEOUT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 OFFLINE = "offline: no model is involved, the built-in stand-in echoes what it is asked"
 
-EXIT_CODES = """\
-exit codes:
-  0    answered
-  1    the turn failed; stderr says why and what to do
-  2    the command line was wrong
-  3    the CLI was not found, did not start, or is not logged in
-  4    no answer within --timeout
-  130  interrupted by Ctrl-C; 143 and 129: by a signal, or the terminal was closed
-"""
-
 # What to type, in place of the advice that errors have for programmers.
-ADVICE: Dict[Type[ClaudeError], str] = {
-    CliNotFound: (
-        f"Install it ({INSTALL}), or name its path with --cli or the environment variable "
+ADVICE: dict[type[ClaudeError], str] = {
+    errors.CliNotFound: (
+        f"Install it ({errors.INSTALL}), or name its path with --cli or the environment variable "
         "CLAUDE_CODE_PATH."
     ),
-    CliExited: "Ask again; --continue resumes the conversation, and chat does so by itself.",
-    BudgetExceeded: "Raise --budget.",
-    PromptTooLong: "Ask '/compact' to shorten it, send less, or begin a new conversation.",
-    ReturnsError: (
-        "Describe the form in the prompt as well, or make fields optional that may be missing."
-    ),
-    ExecutionError: "Ask again; --continue resumes the conversation.",
-    WireError: (
-        "Make a recording with 'claude-sync record' and report it together with the output of "
-        "'claude-sync doctor'."
-    ),
+    errors.CliExited: "Ask again; --continue resumes the conversation, and chat does so by itself.",
+    errors.BudgetExceeded: "Raise --budget.",
+    errors.PromptTooLong: "Ask '/compact' to shorten it, send less, or begin a new conversation.",
+    errors.ReturnsError: "Describe the form in the prompt as well, or make fields optional.",
+    errors.ExecutionError: "Ask again; --continue resumes the conversation.",
+    errors.WireError: "Record it with 'claude-sync record', and report that with 'doctor's output.",
 }
-# The same for an option that the CLI refused.
-OPTION_ADVICE = {
-    "resume": (
-        "Check --resume: 'claude-sync sessions list' shows the conversations of a folder, and "
-        "they can be resumed in that folder (--cwd)."
-    ),
-}
+RESUME_ADVICE = (
+    "Check --resume: 'claude-sync sessions list' shows the conversations of a folder, and "
+    "they can be resumed in that folder (--cwd)."
+)
 
-# What an option takes on the command line alone.
-HELP = {"resume": "go on with this conversation: its id or its beginning; last"}
-# Options that are typed in a conversation or a question, beside those that declare it.
-FLAGS = {
+# Options of a client that are typed, beside those that declare it; of which type; and their help.
+TYPED = {
     "system_prompt": "--system-prompt TEXT",
     "permission_mode": "--permission-mode MODE",
     "budget_usd": "--budget USD",
     "retries": "--retries N",
     "max_turns": "--max-turns N",
+    **{name: setting.typed for name, setting in SETTINGS.items() if setting.typed},
 }
 NUMBERS: dict[str, type] = {"budget_usd": float, "retries": int, "max_turns": int}
-# Of the characters of an id, all of them.
+HELP = {
+    "resume": "go on with this conversation: its id or its beginning; last",
+    "system_prompt": "use this in place of the CLI's own system prompt",
+    "permission_mode": ", ".join(PERMISSION_MODES),
+}
+# An id of this length is complete.
 LONG_ID = 36
 
-Policy = Callable[["PermissionRequest"], "Optional[Decision]"]
+
+# What is said.
 
 
 def exit_code_of(error: ClaudeError) -> int:
     """The exit code that tells what kind of failure it was."""
-    if isinstance(error, (CliNotFound, CliDidNotStart, NotLoggedIn)):
+    if isinstance(error, (errors.CliNotFound, errors.CliDidNotStart, errors.NotLoggedIn)):
         return NO_CLI
-    if isinstance(error, TurnError):
-        return FAILED
     if isinstance(error, UsageError):
         return USAGE
-    return TIMEOUT if isinstance(error, AskTimeout) else FAILED
+    return TIMEOUT if isinstance(error, errors.AskTimeout) else FAILED
 
 
-# Called before something is written on stderr: a screen ends the line that it is writing.
-ROOM_MAKERS: List[Callable[[], object]] = []
-
-
-def make_room() -> None:
-    """End the line that is being written."""
-    for function in ROOM_MAKERS:
-        function()
+# Called before something is written on stderr: a view ends the line that it is writing.
+ROOM_MAKERS: list[Callable[[], object]] = []
 
 
 def complain(text: str) -> None:
-    """Say something on stderr; what is the CLI's in it is nothing that a terminal would obey."""
+    """Say something on stderr, with control characters spelled out."""
     with contextlib.suppress(OSError):  # nobody can be told that
-        make_room()
-        sys.stderr.write(f"claude-sync: {harmless(text)}\n")
+        for make_room in ROOM_MAKERS:
+            make_room()
+        sys.stderr.write(f"claude-sync: {safe(text)}\n")
         sys.stderr.flush()
 
 
 def as_typed(error: BaseException) -> str:
     """The text of an error, with advice for the person who typed a command."""
-    if not isinstance(error, ClaudeError):
-        return str(error)
-    return error_text(error.problem, advice_of(error))
+    return (
+        error_text(error.problem, advice_of(error))
+        if isinstance(error, ClaudeError)
+        else str(error)
+    )
 
 
 def advice_of(error: ClaudeError) -> str:
     """What the person who typed a command can do about an error."""
-    if isinstance(error, CliFailed) and error.option in OPTION_ADVICE:
-        return OPTION_ADVICE[error.option]
-    if isinstance(error, AskTimeout):
+    if isinstance(error, errors.CliFailed) and error.option == "resume":
+        return RESUME_ADVICE
+    if isinstance(error, errors.AskTimeout):
         more = "ask again" if error.sent else "check the CLI with 'claude-sync doctor'"
         return f"Raise --timeout, or {more}."
-    if isinstance(error, ApiError) and error.status == 404:
+    if isinstance(error, errors.ApiError) and error.status == 404:
         return "Check the model's name: --model."
     return ADVICE.get(type(error), error.advice)
-
-
-def harmless(text: str) -> str:
-    """A text whose control characters are spelled out; line ends stay."""
-    if text.isprintable():
-        return text
-    from ..support.styles import safe
-
-    return safe(text)
 
 
 def fill_streams() -> None:
@@ -192,17 +126,13 @@ def fill_streams() -> None:
     Put something in the place of each standard stream that was closed at the start.
 
     Otherwise the next file that is opened gets its number, and what is written there. What is
-    read is at its end, what is said on stderr is lost, and who writes to stdout gets an error.
+    read is at its end, what is said on stderr is lost, and writing to stdout is an error.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
-        except OSError:
-            flags = os.O_WRONLY if name == "stderr" else os.O_RDONLY
-            opened = os.open(os.devnull, flags)
-            if opened != number:
-                os.dup2(opened, number)
-                os.close(opened)
+        except OSError:  # the number that is free is the lowest, as those before it are taken
+            os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
         if getattr(sys, name) is None:
             mode = "r" if name == "stdin" else "w"
             stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (it stays)
@@ -219,57 +149,49 @@ def here() -> str:
 
 def on_terminal() -> bool:
     """Whether a person reads what is printed, and can reply."""
-    try:
-        return sys.stdin.isatty() and sys.stdout.isatty()
-    except (AttributeError, OSError, ValueError):  # none at all, or closed
-        return False
+    return is_terminal(sys.stdin) and is_terminal(sys.stdout)
 
 
 # Arguments.
 
 
+def option(parser: Any, typed: str, help: str, **more: Any) -> None:
+    """Add an option as it is typed: ``--cwd FOLDER``, or ``--yes`` alone."""
+    words = typed.split()
+    flags = [word for word in words if word.startswith("-")]
+    if len(flags) < len(words):
+        more["metavar"] = words[-1]
+    elif "choices" not in more:
+        more["action"] = "store_true"
+    parser.add_argument(*flags, help=help, **more)
+
+
 def add_client_arguments(parser: argparse.ArgumentParser) -> None:
     """The settings of a client that every command has which asks something."""
     which = parser.add_mutually_exclusive_group()
-    for name, setting in SETTINGS.items():
-        typed = setting.typed or FLAGS.get(name)
-        if typed is None:
-            continue
-        flag, _, metavar = typed.partition(" ")
-        given: Dict[str, Any] = {
-            "dest": name,
-            "help": HELP.get(name, setting.doc.replace("``", "")),
-        }
-        if setting.default is False:
-            given["action"] = "store_true"
-        elif metavar:
-            given.update(metavar=metavar, type=NUMBERS.get(name, str))
-        (which if setting.scope == "conversation" else parser).add_argument(flag, **given)
+    for name in filter(TYPED.__contains__, SETTINGS):
+        setting = SETTINGS[name]
+        group = which if setting.scope == "conversation" else parser
+        text = HELP.get(name, setting.doc.replace("``", ""))
+        more = {"type": NUMBERS[name]} if name in NUMBERS else {}
+        takes_value = setting.default is not False and " " not in TYPED[name]
+        option(group, TYPED[name] + " NAME" * takes_value, text, dest=name, **more)
     add_permission_arguments(parser)
 
 
 def add_permission_arguments(parser: argparse.ArgumentParser) -> None:
     """What Claude may do."""
-    parser.add_argument(
-        "--allow",
-        metavar="RULE",
-        action="append",
-        default=[],
-        help='what needs no permission: Read, "Bash(ls *)", "Edit(src/**)"; may be repeated',
-    )
-    parser.add_argument(
-        "--deny",
-        metavar="RULE",
-        action="append",
-        default=[],
-        help="what Claude may not do; overrides --allow; may be repeated",
-    )
-    parser.add_argument("--yes", action="store_true", help="allow everything that is not denied")
+    several: Any = {"action": "append", "default": []}
+    rules = 'what needs no permission: Read, "Bash(ls *)", "Edit(src/**)"; may be repeated'
+    option(parser, "--allow RULE", rules, **several)
+    rules = "what Claude may not do; overrides --allow; may be repeated"
+    option(parser, "--deny RULE", rules, **several)
+    option(parser, "--yes", "allow everything that is not denied")
 
 
 def client_options(
     arguments: argparse.Namespace, clear: Callable[[], None] = lambda: None
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """
     The options of a client, as the command line has them; also says that it is offline.
 
@@ -277,67 +199,43 @@ def client_options(
     """
     if arguments.offline:
         complain(OFFLINE)
-    typed = [name for name, setting in SETTINGS.items() if setting.typed or name in FLAGS]
-    options: Dict[str, Any] = {name: getattr(arguments, name) for name in typed}
+    typed = {name: getattr(arguments, name) for name in TYPED}
     # What was not typed has the library's own default.
-    options = {
-        name: value for name, value in options.items() if value is not None or name not in FLAGS
-    }
+    options = {name: value for name, value in typed.items() if value is not None}
     options.update(cli=cli_of(arguments), resume=resumed(arguments.resume, arguments.cwd))
+    person = None
     if on_terminal():
-        from .screens import person
+        from .view import asks_person
 
-        return {**options, **permission_options(arguments, person(clear))}
-    return {**options, **permission_options(arguments)}
+        person = asks_person(clear)
+    return {**options, **permission_options(arguments, person)}
 
 
 def permission_options(
-    arguments: argparse.Namespace, person: Optional[Policy] = None
-) -> Dict[str, Any]:
+    arguments: argparse.Namespace, person: Policy | None = None
+) -> dict[str, Any]:
     """Of the options of a client, those about permissions; without a *person* nobody is asked."""
-    options: Dict[str, Any] = {"permissions": policy_of(arguments, person or Nobody())}
-    if arguments.deny:
-        options["disallowed_tools"] = list(arguments.deny)
-    return options
-
-
-def resumed(name: Optional[str], cwd: Optional[str]) -> Optional[str]:
-    """The id of the conversation that is gone on with; the CLI decides about other words."""
-    if name is None or len(name) == LONG_ID:
-        return name
-    from .sessions import LAST, is_beginning, session_named
-
-    if name != LAST and not is_beginning(name):
-        return name  # new CLIs know titles
-    return session_named(name, cwd).session_id
-
-
-def policy_of(arguments: argparse.Namespace, last: Policy) -> Policy:
-    """Who decides about a use of a tool: the rules, and *last* about what they leave open."""
     from ..permissions import policies
 
-    chosen: List[Policy] = []
+    chosen: list[Any] = []
     if arguments.deny:
         chosen.append(policies.deny_tools(*arguments.deny))
     if arguments.allow:
         chosen.append(policies.allow_tools(*arguments.allow))
     if arguments.yes:
         chosen.append(policies.allow_all)
-    return policies.first_of(*chosen, last)
+    options: dict[str, Any] = {"permissions": policies.first_of(*chosen, person or nobody())}
+    if arguments.deny:
+        options["disallowed_tools"] = list(arguments.deny)
+    return options
 
 
-class Nobody:
-    """Denies what nobody is there to be asked about, and tells once how to allow it."""
+def nobody() -> Policy:
+    """A policy that denies everything, and says once how to allow it."""
+    told = threading.Lock()  # taken once and for all: several clients may have the same policy
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()  # several clients may have the same
-        self.told = False
-
-    def __call__(self, request: PermissionRequest) -> Optional[Decision]:
-        """Deny *request*."""
-        with self._lock:
-            told, self.told = self.told, True
-        if not told:
+    def deny(request: PermissionRequest) -> Decision | None:
+        if told.acquire(blocking=False):
             advice = f'Allow it with --allow "{request.tool}", or everything with --yes'
             if request.tool == "AskUserQuestion":
                 advice = "Run the command in a terminal to be asked"
@@ -346,6 +244,19 @@ class Nobody:
             f"Nobody is there to allow {request.tool}. Go on without it, and say at the end "
             "what you would have done."
         )
+
+    return deny
+
+
+def resumed(name: str | None, cwd: str | None) -> str | None:
+    """The id of the conversation that is gone on with; the CLI decides about other words."""
+    if name is None or len(name) == LONG_ID:
+        return name
+    from .sessions import BEGINNING, LAST, session_named
+
+    if name != LAST and not BEGINNING.fullmatch(name):
+        return name  # new CLIs know titles
+    return session_named(name, cwd).session_id
 
 
 def cli_of(arguments: argparse.Namespace) -> Any:
@@ -368,7 +279,7 @@ def seconds(word: str) -> float:
     return value
 
 
-def schema_in(path: str) -> Dict[str, Any]:
+def schema_in(path: str) -> dict[str, Any]:
     """The JSON Schema in a file."""
     try:
         with open(path, encoding="utf-8-sig") as file:

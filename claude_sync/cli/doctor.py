@@ -1,14 +1,9 @@
 """
 ``claude-sync doctor``: what a bug report needs, and what to do about what is wrong.
 
-::
-
-    examine() -> [Report] -> text
-
-Nothing is asked, so nothing is spent: the CLI is only started. Decisions taken here
-and nowhere else: what of an installation is told, and what is a secret of its owner.
-Values of variables are never shown, e-mail addresses are shortened, and the home
-folder is written as ``~``.
+Nothing is asked, so nothing is spent: the CLI is only started. Decisions taken here and nowhere
+else: what of an installation is told, and what is a secret of its owner. Values of variables are
+never shown, e-mail addresses are shortened, and the home folder is written as ``~``.
 """
 
 from __future__ import annotations
@@ -21,39 +16,18 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
-from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any
 
 from .._version import __version__
 from ..client import Client
 from ..engine.launch.discovery import Search, find_cli
 from ..engine.launch.environment import belongs_to_a_session
 from ..errors import UPDATE, ClaudeError, CliFailed, CliNotFound
-from ..messages.events import Info
 from ..support.redact import redact_text
-from .common import FAILED, OK, advice_of, as_typed, cli_of, harmless
-
-__all__ = ["DESCRIPTION", "EPILOG", "Report", "add_arguments", "examine", "run"]
-
-DESCRIPTION = """\
-Check everything that claude_sync needs, and say what is wrong and how to fix it. You can paste
-the output into a bug report: it contains no keys and no addresses. The CLI is started but asked
-nothing, so this costs nothing.
-"""
-
-EPILOG = """\
-examples:
-  claude-sync doctor
-  claude-sync doctor --cli /opt/claude/bin/claude
-
-exit codes:
-  0    all is well
-  1    something is not; the last lines tell what helps
-  2    the command line was wrong
-  130  interrupted by Ctrl-C
-"""
-
-Cli = Union[str, Sequence[str], None]
+from ..support.styles import safe
+from .common import FAILED, OK, advice_of, as_typed, cli_of, option
 
 # How long a CLI may take to start or to tell its version; slow disks need a part of it.
 START_PATIENCE = 60.0
@@ -69,135 +43,110 @@ VARIABLES = re.compile(
 
 # The login of a person, as accounts name it. What else they name is a key.
 LOGIN = "claude.ai"
-UNTRIED = " (not tried)"
 
 E_MAIL = re.compile(r"([\w.+-])[\w.+-]*@([\w-])[\w.-]*")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What can be said on the command line, besides --cli and --offline."""
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", help="list every place where a CLI can be"
-    )
+def doctor(arguments: argparse.Namespace) -> int:
+    """
+    Check everything that claude_sync needs, and say what is wrong and how to fix it. You can paste
+    the output into a bug report: it contains no keys and no addresses. The CLI is started but asked
+    nothing, so this costs nothing.
 
+    examples:
+      claude-sync doctor
+      claude-sync doctor --cli /opt/claude/bin/claude
 
-def run(arguments: argparse.Namespace) -> int:
-    """Do what *arguments* say; the exit code."""
-    report = examine(cli_of(arguments), offline=arguments.offline, verbose=arguments.verbose)
-    # The last words of a CLI may be in it.
-    sys.stdout.write(harmless(report.text()) + "\n")
+    exit codes:
+      0    all is well
+      1    something is not; the last lines tell what helps
+      2    the command line was wrong
+      130  interrupted by Ctrl-C
+    """
+    report = Report()
+    examine(report, cli_of(arguments), arguments.offline, arguments.verbose)
+    sys.stdout.write(report.text() + "\n")
     return FAILED if report.problems else OK
 
 
+def doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    """What can be said on the command line, besides --cli and --offline."""
+    option(parser, "-v --verbose", "list every place where a CLI can be")
+
+
 class Report:
-    """
-    What was found, in sections of named lines, and the problems with their advice.
-
-    Attributes:
-        problems: What is wrong, each with what to do; empty if all is well.
-
-    """
+    """What was found, in named lines, and the problems with their advice."""
 
     def __init__(self) -> None:
-        self.problems: List[str] = []
-        self._sections: List[Tuple[str, List[Tuple[str, str]]]] = []
+        self.problems: list[str] = []
+        self._lines: list[str] = []
 
     def section(self, title: str) -> None:
         """Begin a section; lines are added to it."""
-        self._sections.append((title, []))
+        self._lines += [*([""] if self._lines else []), f"{title}:"]
 
-    def tell(self, name: str, value: object) -> None:
+    def tell(self, name: str, *values: str) -> None:
         """Add a line, or several under one name."""
-        self._sections[-1][1].append((name, str(value)))
+        first, *rest = values or ("none",)
+        self._lines.append(f"  {name + ':':<19}{first}")
+        self._lines += [" " * 21 + line for line in rest]
 
     def text(self) -> str:
-        """The report, without what is nobody's business."""
-        lines = []
-        for title, told in self._sections:
-            lines.append(f"{title}:")
-            for name, value in told:
-                first, *rest = value.split("\n")
-                lines.append(f"  {name + ':':<19}{first}".rstrip())
-                lines += [" " * 21 + line for line in rest]
-            lines.append("")
-        if not self.problems:
-            lines.append("All is well.")
-        for problem in self.problems:
-            lines.append("PROBLEM: " + problem.replace("\n", "\n  "))
-        return discreet("\n".join(lines))
+        """The report, without what is nobody's business; a CLI's last words may be in it."""
+        problems = ["PROBLEM: " + problem.replace("\n", "\n  ") for problem in self.problems]
+        text = "\n".join([*self._lines, "", *(problems or ["All is well."])])
+        text = E_MAIL.sub(r"\1***@\2***", redact_text(text))
+        home = os.path.expanduser("~")
+        if home not in ("~", os.sep):
+            text = re.sub(re.escape(home) + r"(?![\w.-])", "~", text)
+        return safe(text)
 
 
-def examine(cli: Cli = None, *, offline: bool = False, verbose: bool = False) -> Report:
-    """
-    Look at everything.
-
-    Args:
-        cli: The option of that name.
-        offline: Whether that is the stand-in.
-        verbose: Whether to list places where a CLI can be even if one was found.
-
-    """
-    report = Report()
-    tell_versions(report)
-    tell_environment(report, os.environ)
-    report.section("Claude Code CLI")
-    if verbose and not offline:
-        tell_places(report, cli, os.environ)
-    try:
-        command = find_cli(cli, os.environ)
-    except ClaudeError as error:
-        if not (verbose or offline):
-            tell_places(report, cli, os.environ)
-        report.tell("used", "none")
-        report.problems.append(problem_of(error))
-        return report
-    report.tell("used", "the built-in stand-in: no model" if offline else " ".join(command))
-    tell_start(report, cli, command, offline)
-    return report
-
-
-def tell_versions(report: Report) -> None:
-    """The versions of everything that takes part, but the CLI's."""
+def examine(report: Report, cli: Any, offline: bool, verbose: bool) -> None:
+    """Look at everything; *verbose* tells the places of CLIs even if one was found."""
     report.section("Versions")
     report.tell("claude_sync", __version__)
     python = f"{platform.python_version()} ({platform.python_implementation()})"
     report.tell("Python", f"{python}, {sys.executable}")
     report.tell("platform", platform.platform())
     for package in PACKAGES:
-        report.tell(package, version_of(package))
-
-
-def version_of(package: str) -> str:
-    """The version of an installed package."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def tell_environment(report: Report, environ: Mapping[str, str]) -> None:
-    """The names of variables that change what the CLI does."""
+        try:
+            report.tell(package, metadata.version(package))
+        except metadata.PackageNotFoundError:
+            report.tell(package, "not installed")
     report.section("Environment variables that are set (values are not shown)")
-    passed_on = [name for name in sorted(environ) if VARIABLES.fullmatch(name)]
-    of_session = [name for name in passed_on if belongs_to_a_session(name)]
-    report.tell("for the CLI", lines_of(name for name in passed_on if name not in of_session))
+    names = [name for name in sorted(os.environ) if VARIABLES.fullmatch(name)]
+    of_session = [name for name in names if belongs_to_a_session(name)]
+    report.tell("for the CLI", *(name for name in names if name not in of_session))
     if of_session:
-        report.tell("not passed on", lines_of([*of_session, "(of the session this runs in)"]))
+        report.tell("not passed on", *of_session, "(of the session this runs in)")
+    report.section("Claude Code CLI")
+    try:
+        command = find_cli(cli, os.environ)
+    except ClaudeError as error:
+        tell_places(report, cli)
+        report.tell("used", "none")
+        report.problems.append(problem_of(error, ()))
+        return
+    if verbose and not offline:
+        tell_places(report, cli)
+    report.tell("used", "the built-in stand-in: no model" if offline else " ".join(command))
+    tell_start(report, cli, command, offline)
 
 
-def tell_places(report: Report, cli: Cli, environ: Mapping[str, str]) -> None:
+def tell_places(report: Report, cli: Any) -> None:
     """Every place where a CLI can be, in the order of preference, and what is there."""
-    named = environ.get("CLAUDE_CODE_PATH")
 
     def look(place: str, how: str, *arguments: str) -> None:
-        search = Search(environ, os.name == "nt")
+        search = Search(os.environ, os.name == "nt")
         found = getattr(search, how)(*arguments)
-        report.tell(place, " ".join(found) if found else lines_of(search.searched))
+        report.tell(place, *([" ".join(found)] if found else search.searched))
 
     if cli is None:
         report.tell("--cli", "not given")
     else:
         look("--cli", "named", cli if isinstance(cli, str) else cli[0], "--cli")
+    named = os.environ.get("CLAUDE_CODE_PATH")
     if named:
         look("CLAUDE_CODE_PATH", "named", named, "CLAUDE_CODE_PATH")
     else:
@@ -207,7 +156,7 @@ def tell_places(report: Report, cli: Cli, environ: Mapping[str, str]) -> None:
     look("usual places", "usual_folders")
 
 
-def tell_start(report: Report, cli: Cli, command: Sequence[str], offline: bool) -> None:
+def tell_start(report: Report, cli: Any, command: Sequence[str], offline: bool) -> None:
     """Start the CLI, and tell what it says about itself."""
     begun = time.monotonic()
     try:
@@ -222,15 +171,43 @@ def tell_start(report: Report, cli: Cli, command: Sequence[str], offline: bool) 
         return
     report.tell("version", info.cli_version or version_by_flag(command))
     report.tell("starts", f"yes, ready after {ready:.2f} s")
-    if not offline:
-        tell_login(report, info, command)
+    if offline:
+        return
+    logins = logins_of(info.account)
+    if info.account is None:
+        report.tell("login", "the CLI does not tell")
+    elif logins:
+        report.tell("login", "by " + ", ".join(logins))
+    else:
+        report.tell("login", "none")
+        report.problems.append(
+            "the CLI is not logged in. Run it once in a terminal and log in with /login:\n"
+            f"    {shlex.join(command)}\n"
+            "or set ANTHROPIC_API_KEY in the environment."
+        )
 
 
-def problem_of(error: ClaudeError, command: Sequence[str] = ()) -> str:
+def logins_of(account: Any) -> list[str]:
+    """Who pays, as far as the CLI tells; then what is known of them. Empty without a login."""
+    account = account if isinstance(account, Mapping) else {}
+
+    def told(*names: str) -> list[str]:
+        found = [account.get(name) for name in names]
+        return [each for each in found if isinstance(each, str) and each not in ("", "none")]
+
+    # A key is only there; whether it is good, the service alone knows.
+    keys = [f"{key} (not tried)" for key in told("apiKeySource", "tokenSource") if key != LOGIN]
+    login = [each for each in told("tokenSource", "apiKeySource") if each == LOGIN]
+    provider = [each for each in told("apiProvider") if each != "firstParty"]
+    known = [*keys, *login, *provider]
+    return [*known, *told("subscriptionType", "email")] if known else []
+
+
+def problem_of(error: ClaudeError, command: Iterable[str]) -> str:
     """What is wrong and what helps, without what the report says already."""
     if isinstance(error, CliNotFound):  # the report has the places
         return f"the 'claude' command was not found. {advice_of(error)}"
-    if not isinstance(error, CliFailed) or error.option or not command:
+    if not isinstance(error, CliFailed) or error.option:
         return as_typed(error)
     return (
         f"{error.problem}\nRun it yourself in a terminal, and see what it says:\n"
@@ -251,50 +228,4 @@ def version_by_flag(command: Sequence[str]) -> str:
         )
     except (OSError, subprocess.SubprocessError) as error:
         return f"unknown ({type(error).__name__})"
-    said = done.stdout.decode("utf-8", "replace").strip()
-    return said.split("\n")[0] or "unknown"
-
-
-def tell_login(report: Report, info: Info, command: Sequence[str]) -> None:
-    """Who pays, as far as the CLI tells; not being logged in is a problem."""
-    account = info.account
-    if not isinstance(account, Mapping):
-        report.tell("login", "the CLI does not tell")
-        return
-    sources = [told(account, "apiKeySource"), told(account, "tokenSource")]
-    # A key is only there; whether it is good, the service alone knows.
-    sources = [source and source + UNTRIED * (source != LOGIN) for source in sources]
-    provider = told(account, "apiProvider")
-    if provider not in (None, "firstParty"):
-        sources.append(provider)
-    known = [source for source in sources if source is not None]
-    if not known:
-        report.tell("login", "none")
-        report.problems.append(
-            "the CLI is not logged in. Run it once in a terminal and log in with /login:\n"
-            f"    {shlex.join(command)}\n"
-            "or set ANTHROPIC_API_KEY in the environment."
-        )
-        return
-    more = [told(account, name) for name in ("subscriptionType", "email")]
-    report.tell("login", ", ".join(["by " + known[0], *known[1:], *filter(None, more)]))
-
-
-def told(account: Mapping[str, Any], name: str) -> Optional[str]:
-    """A value of the account, or None where there is none."""
-    value = account.get(name)
-    return value if isinstance(value, str) and value not in ("", "none") else None
-
-
-def lines_of(values: Iterable[str]) -> str:
-    """One value a line; or that there is none."""
-    return "\n".join(values) or "none"
-
-
-def discreet(text: str) -> str:
-    """*text* without keys, without whole addresses, and without the name of the user."""
-    text = E_MAIL.sub(r"\1***@\2***", redact_text(text))
-    home = os.path.expanduser("~")
-    if home in ("~", os.sep):
-        return text
-    return re.sub(re.escape(home) + r"(?![\w.-])", "~", text)
+    return done.stdout.decode("utf-8", "replace").strip().split("\n")[0] or "unknown"

@@ -1,5 +1,5 @@
 """
-``claude-sync sessions``: the conversations that the CLI has saved.
+``claude-sync sessions`` and ``claude-sync export``: the conversations that the CLI has saved.
 
 What is deleted goes to the trash, from which ``restore`` brings it back.
 """
@@ -8,46 +8,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import sys
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, List, Optional
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..support.styles import columns, is_terminal, palette, safe
-from .common import OK, complain, here, on_terminal
-from .painting import painter_for
+from .common import FAILED, OK, complain, here, on_terminal, option
+from .view import View
 
 if TYPE_CHECKING:
     from ..render.chats import Step
     from ..sessions import SessionInfo
-
-__all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "is_beginning", "run", "session_named"]
-
-DESCRIPTION = """\
-List, show, rename, delete and restore the conversations that the CLI has saved. This starts no
-CLI.
-"""
-
-EPILOG = """\
-examples:
-  claude-sync sessions list
-  claude-sync sessions list --all --json
-  claude-sync sessions show last
-  claude-sync sessions rename 1b4e28ba "The parser"
-  claude-sync sessions delete 1b4e28ba
-  claude-sync chat --resume 1b4e28ba
-
-ID is an id, or the beginning of one, or "last" for the newest of this folder.
-
-exit codes:
-  0    done
-  1    you were asked, and said no
-  2    the command line was wrong, or there is no such session
-  130  interrupted by Ctrl-C
-"""
 
 LAST = "last"
 SHORTEST = 4
@@ -56,164 +32,152 @@ SHOWN = 8
 BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},}}", re.IGNORECASE)
 # So many are named where a word means several.
 MOST_NAMED = 5
-NO = 1
+# What is older than so many days is listed with its date.
+MOST_DAYS = 7
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def sessions(arguments: argparse.Namespace) -> int:
+    """
+    List, show, rename, delete and restore the conversations that the CLI has saved. This starts no
+    CLI.
+
+    examples:
+      claude-sync sessions list
+      claude-sync sessions list --all --json
+      claude-sync sessions show last
+      claude-sync sessions rename 1b4e28ba "The parser"
+      claude-sync sessions delete 1b4e28ba
+      claude-sync chat --resume 1b4e28ba
+
+    ID is an id, or the beginning of one, or "last" for the newest of this folder.
+
+    exit codes:
+      0    done
+      1    you were asked, and said no
+      2    the command line was wrong, or there is no such session
+      130  interrupted by Ctrl-C
+    """
+    from .. import sessions as library
+
+    action = arguments.action
+    if action == "list":
+        list_them(arguments)
+    elif action == "show":
+        show(session_named(arguments.session, arguments.cwd))
+    elif action == "rename":
+        info = session_named(arguments.session, arguments.cwd)
+        library.rename_session(info, arguments.title)
+        complain(f"{info.session_id} is called {arguments.title!r} now")
+    elif action == "restore":
+        complain(f"restored: {library.restore_session(arguments.folder).stem}")
+    else:
+        return delete(arguments)
+    return OK
+
+
+def sessions_arguments(parser: argparse.ArgumentParser) -> None:
     """What can be said on the command line, --offline excepted."""
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
-    listing = actions.add_parser("list", help="newest first", allow_abbrev=False)
-    listing.add_argument("--all", action="store_true", help="of all folders, not only this one")
-    listing.add_argument("--json", action="store_true", help="one JSON object per line")
-    add_folder(listing)
-    showing = actions.add_parser("show", help="what was said", allow_abbrev=False)
-    showing.add_argument("session", metavar="ID")
-    add_folder(showing)
-    renaming = actions.add_parser("rename", help="give it a title", allow_abbrev=False)
-    renaming.add_argument("session", metavar="ID")
-    renaming.add_argument("title", metavar="TITLE")
-    add_folder(renaming)
-    deleting = actions.add_parser("delete", help="move it to the trash", allow_abbrev=False)
-    deleting.add_argument("sessions", metavar="ID", nargs="+")
-    deleting.add_argument(
-        "--for-good", action="store_true", help="delete instead of moving to the trash"
+    actions = parser.add_subparsers(
+        metavar="ACTION", dest="action", required=True, parser_class=argparse.ArgumentParser
     )
-    deleting.add_argument("--yes", action="store_true", help="do not ask")
-    add_folder(deleting)
-    restoring = actions.add_parser("restore", help="bring it back", allow_abbrev=False)
-    restoring.add_argument("folder", metavar="FOLDER", help="the folder that delete printed")
-    for action in (listing, showing, renaming, deleting, restoring):
-        action.add_argument("--offline", action="store_true", help=argparse.SUPPRESS)
+    for name, help_text, *words in (
+        ("list", "newest first"),
+        ("show", "what was said", "session"),
+        ("rename", "give it a title", "session", "title"),
+        ("delete", "move it to the trash", "sessions"),
+        ("restore", "bring it back", "folder"),
+    ):
+        action = actions.add_parser(name, help=help_text, allow_abbrev=False)
+        for word in words:
+            metavar = "ID" if word.startswith("session") else word.upper()
+            action.add_argument(word, metavar=metavar, nargs="+" if word == "sessions" else None)
+        option(action, "--offline", argparse.SUPPRESS)
+        if name == "list":
+            option(action, "--all", "of all folders, not only this one")
+            option(action, "--json", "one JSON object per line")
+        elif name == "delete":
+            option(action, "--for-good", "delete instead of moving to the trash")
+            option(action, "--yes", "do not ask")
+        if name != "restore":
+            text = "the folder of the conversation (default: this one; for an id, any)"
+            option(action, "--cwd FOLDER", text)
 
 
-def add_folder(parser: argparse.ArgumentParser) -> None:
-    """Which folder's sessions are meant."""
-    parser.add_argument(
-        "--cwd",
-        metavar="FOLDER",
-        help="the folder of the conversation (default: this one; for an id, any)",
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Do what *arguments* say; the exit code."""
-    return ACTIONS[arguments.action](arguments)
-
-
-def run_list(arguments: argparse.Namespace) -> int:
+def list_them(arguments: argparse.Namespace) -> None:
     """``list``."""
     from ..sessions import list_sessions
 
     if arguments.all and arguments.cwd:
         raise UsageError("--all is every folder, and --cwd is one. Use one of them.")
-    folder = None if arguments.all else arguments.cwd or here()
-    found = list_sessions(folder)
+    found = list_sessions(None if arguments.all else arguments.cwd or here())
     if arguments.json:
         for info in found:
-            write_line(json.dumps(as_json(info)))
+            names = ("session_id", "title", "modified", "created", "cwd", "git_branch", "size")
+            print(json.dumps({name: getattr(info, name) for name in (*names, "path")}, default=str))
     elif found:
-        for line in table(found, with_folder=arguments.all):
-            write_line(line)
+        print_table(found, with_folder=arguments.all)
     else:
         complain("no saved conversations" + ("" if arguments.all else " of this folder; try --all"))
-    return OK
 
 
-def as_json(info: SessionInfo) -> Any:
-    """A line of ``list --json``."""
-    return {
-        "session_id": info.session_id,
-        "title": info.title,
-        "modified": info.modified.isoformat(),
-        "created": info.created.isoformat(),
-        "cwd": info.cwd,
-        "git_branch": info.git_branch,
-        "size": info.size,
-        "path": str(info.path),
-    }
-
-
-def table(found: List[SessionInfo], with_folder: bool) -> List[str]:
-    """The lines of ``list``: on a terminal not longer than it is wide."""
-    room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+def print_table(found: list[SessionInfo], with_folder: bool) -> None:
+    """A line for each; on a terminal not longer than it is wide."""
+    room = shutil.get_terminal_size().columns
     styles = palette()
-    lines = []
     for info in found:
-        head = f"{info.session_id[:SHOWN]}  {when(info.modified):>12}  "
+        head = f"{info.session_id[:SHOWN]}  {age_of(info.modified):>12}  "
         text = safe(info.title).replace("\n", " ")
         if with_folder and info.cwd:
             text += f"  ({safe(info.cwd)})"
-        if room is not None:
-            text = cut(text, room - len(head))
-        lines.append(styles.paint("faint", head) + text)
-    return lines
+        if is_terminal(sys.stdout) and columns(head + text) > room:
+            while columns(head + text) >= room:
+                text = text[:-1]
+            text += "…"
+        print(styles.paint("faint", head) + text)
 
 
-def when(time: datetime) -> str:
+def age_of(time: datetime) -> str:
     """How long ago that was; of what is older than a week, the day."""
     seconds = (datetime.now(timezone.utc) - time).total_seconds()
+    if seconds >= (MOST_DAYS + 1) * 86_400:
+        return f"{time.astimezone():%Y-%m-%d}"
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
-            many = int(seconds // size)
-            return (
-                f"{time.astimezone():%Y-%m-%d}"
-                if many > 7 and unit == "d"
-                else f"{many} {unit} ago"
-            )
+            return f"{int(seconds // size)} {unit} ago"
     return "just now"
 
 
-def cut(text: str, room: int) -> str:
-    """A text that fits."""
-    room = max(room, 10)
-    if columns(text) <= room:
-        return text
-    while columns(text) > room - 1:
-        text = text[: min(len(text) - 1, room)]
-    return text + "…"
-
-
-def run_show(arguments: argparse.Namespace) -> int:
+def show(info: SessionInfo) -> None:
     """``show``: painted on a terminal, Markdown into a pipe."""
     from ..render.documents import written
     from ..render.sources import chat_of
 
-    chat = chat_of(session_named(arguments.session, arguments.cwd))
-    if is_terminal(sys.stdout):
+    chat = chat_of(info)
+    view = View()
+    if view.on_terminal:
         leave_pictures_out(chat.steps)
-        painter = painter_for(sys.stdout.write, on_terminal=True)
-        painter.feed(written(chat, "md"))
-        painter.end()
-    else:
-        sys.stdout.write(written(chat, "md"))
-    return OK
+    view.feed(written(chat, "md"))
 
 
-def leave_pictures_out(steps: List[Step]) -> None:
+def leave_pictures_out(steps: list[Step]) -> None:
     """Pictures are told of: on a terminal they would be pages of letters."""
     for step in steps:
         step.pictures = tuple(replace(picture, data="") for picture in step.pictures)
         leave_pictures_out(step.steps)
 
 
-def run_rename(arguments: argparse.Namespace) -> int:
-    """``rename``."""
-    from ..sessions import rename_session
-
-    info = session_named(arguments.session, arguments.cwd)
-    rename_session(info, arguments.title)
-    complain(f"{info.session_id} is called {arguments.title!r} now")
-    return OK
-
-
-def run_delete(arguments: argparse.Namespace) -> int:
+def delete(arguments: argparse.Namespace) -> int:
     """``delete``."""
     from ..sessions import delete_session
 
     named = [session_named(name, arguments.cwd) for name in arguments.sessions]
     found = list({info.path: info for info in named}.values())  # one may be named twice
-    if arguments.for_good and not arguments.yes and not confirmed(found):
-        return NO
+    if arguments.for_good and not arguments.yes:
+        if not on_terminal():
+            raise UsageError("--for-good asks, and this is no terminal. Say --yes if you mean it.")
+        print_table(found, with_folder=True)
+        if input("Delete for good? [y/N] ").strip().lower() not in ("y", "yes"):
+            return FAILED
     for info in found:
         place = delete_session(info, trash=not arguments.for_good)
         if place is None:
@@ -224,47 +188,18 @@ def run_delete(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def confirmed(found: List[SessionInfo]) -> bool:
-    """Whether the person means it."""
-    if not on_terminal():
-        raise UsageError("--for-good asks, and this is no terminal. Say --yes if you mean it.")
-    for line in table(found, with_folder=True):
-        write_line(line)
-    try:
-        return input("Delete for good? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
-
-
-def run_restore(arguments: argparse.Namespace) -> int:
-    """``restore``."""
-    from ..sessions import restore_session
-
-    complain(f"restored: {restore_session(arguments.folder).stem}")
-    return OK
-
-
-ACTIONS = {
-    "list": run_list,
-    "show": run_show,
-    "rename": run_rename,
-    "delete": run_delete,
-    "restore": run_restore,
-}
-
-
-def session_named(name: str, cwd: Optional[str] = None) -> SessionInfo:
+def session_named(name: str, cwd: str | None = None) -> SessionInfo:
     """The one that an id, the beginning of one, or ``last`` means."""
     from ..sessions import list_sessions
 
     if name == LAST:
-        of_folder = list_sessions(cwd or here())
-        if not of_folder:
+        newest = list_sessions(cwd or here(), limit=1)
+        if not newest:
             raise UsageError(
                 "this folder has no saved conversation. claude-sync sessions list --all shows "
                 "those of others."
             )
-        return of_folder[0]
+        return newest[0]
     everything = list_sessions(cwd, everything=True)
     found = [info for info in everything if info.session_id.startswith(name.lower())]
     if len(name) < SHORTEST or not found:
@@ -272,17 +207,57 @@ def session_named(name: str, cwd: Optional[str] = None) -> SessionInfo:
             f"there is no session {name!r}. Give its id, or at least {SHORTEST} letters of its "
             "beginning; claude-sync sessions list --all shows them."
         )
-    if len(found) > 1 and len({info.session_id for info in found}) > 1:
-        names = ", ".join(info.session_id for info in found[:MOST_NAMED])
+    ids = list(dict.fromkeys(info.session_id for info in found))
+    if len(ids) > 1:
+        names = ", ".join(ids[:MOST_NAMED])
         raise UsageError(f"{name!r} is the beginning of several: {names}. Give more of it.")
     return found[0]
 
 
-def is_beginning(word: str) -> bool:
-    """Whether a word can be the beginning of an id."""
-    return BEGINNING.fullmatch(word) is not None
+def export(arguments: argparse.Namespace) -> int:
+    """
+    Write a conversation as Markdown, as a single HTML file, or as JSON. Saved sessions are exported
+    as they are, secrets included: look at what you give away. Recordings have theirs removed.
+
+    examples:
+      claude-sync export 1b4e28ba -o chat.html
+      claude-sync export last -o chat.md
+      claude-sync export recording.jsonl -o chat.html --title "How it went"
+      claude-sync export last --format md | less
+
+    SESSION is an id, or the beginning of one; "last" for the newest of this folder; or the path
+    of a recording (claude-sync record) or of a session's own file.
+
+    exit codes:
+      0    written
+      2    the command line was wrong, there is no such session, or the file cannot be written
+      130  interrupted by Ctrl-C
+    """
+    from ..render.documents import export as export_source
+
+    name, output = arguments.session, arguments.output
+    if os.path.isfile(name):
+        source = name
+    elif os.sep in name or name.endswith((".jsonl", ".json")):
+        raise UsageError(f"there is no file {name!r}. Check its name.")
+    else:
+        source = session_named(name, arguments.cwd)
+    output = None if output == "-" else output
+    format = arguments.format or ("md" if output is None else None)
+    written = export_source(source, output, format=format, title=arguments.title)
+    if output is None:
+        sys.stdout.write(str(written))
+    else:
+        complain(f"written: {written}")
+    return OK
 
 
-def write_line(text: str) -> None:
-    """A line on stdout."""
-    sys.stdout.write(text + "\n")
+def export_arguments(parser: argparse.ArgumentParser) -> None:
+    """What can be said on the command line, --offline excepted."""
+    text = "an id, its beginning, last, or a file"
+    parser.add_argument("session", metavar="SESSION", help=text)
+    option(parser, "-o --output FILE", ".md, .html or .json (default, and -: stdout)")
+    choices: Any = {"choices": ("md", "html", "json")}
+    option(parser, "--format", "if the file name does not say it (stdout: md)", **choices)
+    option(parser, "--title TITLE", "use this title")
+    option(parser, "--cwd FOLDER", "the folder of the conversation")

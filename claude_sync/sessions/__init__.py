@@ -22,11 +22,16 @@ Everywhere, ``cwd`` says which folder the conversation was held in (None: any), 
 
 from __future__ import annotations
 
-from .changing import fork_session, rename_session, tag_session
+from .changing import (
+    delete_session,
+    fork_session,
+    rename_session,
+    restore_session,
+    tag_session,
+)
 from .files import SessionNotFound
 from .listing import SessionInfo, list_sessions, session_info
 from .reading import Subagent, list_subagents, read_session, read_subagent
-from .trash import delete_session, restore_session
 
 __all__ = [
     "SessionInfo",

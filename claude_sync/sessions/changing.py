@@ -1,12 +1,20 @@
-"""Give saved conversations a title or a tag, or make a copy to go on from."""
+"""
+Give saved conversations a title or a tag, copy them, take them away, or bring them back.
+
+What is deleted is moved to ``CONFIG/claude-sync-trash/TIME-SESSION/``, where everything has the
+place it had below ``CONFIG``. Nothing there is ever deleted by this library.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import re
 import shutil
 import tempfile
 import uuid
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +22,15 @@ from ..errors import UsageError
 from ..log import logger
 from ..protocol.codec import encode
 from .files import (
+    SESSION_ID,
     SUFFIX,
     Line,
     SessionNotFound,
+    children,
     config_folder,
+    config_of,
     find_session,
+    side_files,
     text_at,
     whole_letters,
 )
@@ -32,6 +44,10 @@ if TYPE_CHECKING:
 # In ns. A file that got a title is this much newer: enough for CLIs that keep an index of
 # titles to look into it again, too little to come before another in a list.
 JUST_LATER = 1_000_000
+
+TRASH = "claude-sync-trash"
+# Of a folder in it; with a number, if the same was deleted several times in a second.
+NAME = re.compile(rf"\d{{8}}-\d{{6}}-({SESSION_ID.pattern})(?:-\d+)?")
 
 
 def rename_session(
@@ -187,23 +203,17 @@ def note(path: Path, lines: list[Line]) -> None:
 
 
 def append(path: Path, lines: bytes) -> None:
-    """
-    Add *lines* to a file that exists, in one piece: a CLI may be writing to it as well.
-
-    The file does not become the newest by that, unless another program has written, too.
-    """
-    with open(
-        os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)), "r+b", 0
-    ) as file:
+    """Add *lines* in one piece to a file that exists, without making it the newest of its list."""
+    flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags), "r+b", 0) as file:
         before = os.fstat(file.fileno())
-        if file.seek(0, os.SEEK_END):
+        if before.st_size:
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":  # a line that was cut off stays one by itself
                 lines = b"\n" + lines
         file.write(lines)
-    if path.stat().st_size == before.st_size + len(lines):
-        with contextlib.suppress(OSError):  # only its owner may set the times of a file
-            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + JUST_LATER))
+    with contextlib.suppress(OSError):  # only its owner may set the times of a file
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + JUST_LATER))
 
 
 def write_copy(path: Path, data: bytes) -> None:
@@ -214,10 +224,129 @@ def write_copy(path: Path, data: bytes) -> None:
     try:
         with open(handle, "wb") as file:
             file.write(data)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copymode(path, new)
         os.replace(new, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(new)
+    except OSError:
+        os.unlink(new)
         raise
+
+
+# To the trash and back.
+
+
+def delete_session(
+    session: Session,
+    cwd: PathLike | None = None,
+    *,
+    trash: bool = True,
+    config_dir: PathLike | None = None,
+) -> Path | None:
+    """
+    Delete a conversation, with its subagents, file checkpoints and lists of things to do.
+
+    It is moved to ``claude-sync-trash`` in the CLI's own folder; the result is the folder
+    it is in then, from which :func:`restore_session` brings it back. With ``trash=False`` it
+    is deleted for good, and the result is None. Close a client of the conversation first:
+    a CLI that is still in it would write a new file.
+
+    Raises:
+        SessionNotFound: There is no such conversation.
+        UsageError: *session* is no id, or its file cannot be moved or deleted.
+
+    """
+    path = find_session(session, cwd, config_folder(config_dir))
+    config = config_of(path)
+    folder = new_folder(config / TRASH, path.stem)
+    beside = side_files(path)
+    # The conversation itself first: with it away, the rest can do no harm where it is.
+    move(path, folder / path.relative_to(config), path.stem)
+    for each in beside:
+        try:
+            move(each, folder / each.relative_to(config), path.stem)
+        except UsageError as exc:
+            logger.warning("%s", exc)
+    if trash:
+        return folder
+    try:
+        shutil.rmtree(folder)
+    except OSError as exc:
+        raise UsageError(f"{folder} cannot be deleted: {exc}. Check its permissions.") from exc
+    with contextlib.suppress(OSError):  # there are others in it
+        folder.parent.rmdir()
+    return None
+
+
+def new_folder(trash: Path, session_id: str) -> Path:
+    """A folder for a conversation that is deleted now."""
+    time = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
+    for number in itertools.count(1):
+        folder = trash / (f"{time}-{session_id}" + (f"-{number}" if number > 1 else ""))
+        try:
+            folder.mkdir(mode=0o700, parents=True)
+        except FileExistsError:
+            continue
+        except OSError as exc:
+            raise UsageError(
+                f"the trash {trash} cannot be used: {exc}. Check its permissions. Nothing was "
+                "moved."
+            ) from exc
+        break
+    return folder
+
+
+def move(source: Path, target: Path, session_id: str) -> None:
+    """Move a file or a folder; an error names the conversation it is about."""
+    try:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.move(os.fspath(source), os.fspath(target))
+    except FileNotFoundError as exc:
+        raise SessionNotFound(session_id, [str(source.parent)]) from exc
+    except OSError as exc:
+        raise UsageError(
+            f"{source} of the session {session_id} cannot be moved to {target}: {exc}. "
+            "Check the permissions of both folders, and try again."
+        ) from exc
+
+
+def restore_session(deleted: PathLike) -> Path:
+    """
+    Bring a conversation back that was deleted; the result is its file.
+
+    Args:
+        deleted: What :func:`delete_session` returned.
+
+    Raises:
+        UsageError: There is nothing of that kind, or something is in its place.
+
+    """
+    if not isinstance(deleted, (str, os.PathLike)):
+        raise UsageError(f"restore_session() takes what delete_session() returned, not {deleted!r}")
+    folder = Path(deleted)
+    name = NAME.fullmatch(folder.name)
+    main = list(folder.glob(f"projects/*/{name.group(1)}{SUFFIX}")) if name else []
+    if folder.parent.name != TRASH or len(main) != 1:
+        raise UsageError(
+            f"{folder} holds no deleted session. Pass the place that the deletion named, a folder "
+            f"in {TRASH} of the CLI's own folder."
+        )
+    config = folder.parent.parent
+    folders = [Path(each) for each, _, _ in os.walk(folder)]
+    # Links to folders are moved as what they are. What is not of a conversation was put there by
+    # somebody, and stays.
+    not_ours = (folder, folder / "projects")
+    found = [path for each in folders if each not in not_ours for path in children(each)]
+    moved = [path for path in found if path not in folders]
+    for path in moved:
+        target = config / path.relative_to(folder)
+        if os.path.lexists(target):
+            raise UsageError(
+                f"{target} exists, so the deleted session cannot come back to its place. "
+                "Move that file away first. Nothing was moved."
+            )
+    # The conversation itself last: as long as it is here, what fails can be done again.
+    for path in sorted(moved, key=main.__contains__):
+        move(path, config / path.relative_to(folder), main[0].stem)
+    for each in reversed(folders):
+        with contextlib.suppress(OSError):  # there is something in it
+            each.rmdir()
+            (config / each.relative_to(folder)).mkdir(mode=0o700, parents=True)
+    return config / main[0].relative_to(folder)

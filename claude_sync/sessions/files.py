@@ -5,7 +5,6 @@ Where the CLI keeps its conversations, and how to read the files, whatever state
 
     CONFIG/projects/FOLDER/SESSION.jsonl          one conversation
     CONFIG/projects/FOLDER/SESSION/subagents/     its subagents; also its title, and more
-    CONFIG/projects/FOLDER/agent-ID.jsonl         a subagent, as some older CLIs have it
     CONFIG/file-history/SESSION/ and others       what else belongs to it
 
 ``CONFIG`` is ``CLAUDE_CONFIG_DIR`` or ``~/.claude``, ``SESSION`` is a UUID, and ``FOLDER``
@@ -21,7 +20,6 @@ picture makes megabytes.
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import stat
@@ -49,7 +47,6 @@ SUFFIX = ".jsonl"
 SESSION_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 NOT_IN_NAMES = re.compile("[^a-zA-Z0-9]")
 LONGEST_NAME = 200
-DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 # Where to look for how a conversation began: so far, but a line that was begun is finished.
 OPENING = 512 * 1024
@@ -103,20 +100,6 @@ def project_name(path: str) -> str:
     return NOT_IN_NAMES.sub("-", units)
 
 
-def shortened_name(path: str) -> str:
-    """The same, as the newest CLIs shorten it: its beginning, and a checksum of *path*."""
-    data = path.encode("utf-16-le", "surrogatepass")
-    checksum = 0
-    for low, high in zip(data[::2], data[1::2]):
-        checksum = (checksum * 31 + (low | high << 8)) & 0xFFFFFFFF
-    number = abs(checksum - (1 << 32) if checksum >> 31 else checksum)
-    digits = ""
-    while number or not digits:
-        number, digit = divmod(number, 36)
-        digits = DIGITS[digit] + digits
-    return f"{project_name(path)[:LONGEST_NAME]}-{digits}"
-
-
 def real_path(cwd: PathLike) -> str:
     """*cwd* as the CLI sees it: absolute, symbolic links resolved."""
     check_path("cwd", cwd)
@@ -125,14 +108,18 @@ def real_path(cwd: PathLike) -> str:
 
 def project_folders(config: Path, cwd: PathLike | None = None) -> list[Path]:
     """The folders with conversations held in *cwd*, or all of them; such as exist."""
-    projects = config / "projects"
-    if cwd is None:
-        return [path for path in children(projects) if is_folder(path)]
-    path = real_path(cwd)
-    names = [project_name(path)]
-    if len(names[0]) > LONGEST_NAME:
-        names.insert(0, shortened_name(path))
-    return [projects / name for name in names if is_folder(projects / name)]
+    folders = children(config / "projects")
+    if cwd is not None:
+        name = project_name(real_path(cwd))
+        # The checksum at the end of a name that was cut is not looked at: what is listed says
+        # itself where it was held.
+        folders = [
+            path
+            for path in folders
+            if path.name == name
+            or (len(name) > LONGEST_NAME and path.name.startswith(name[:LONGEST_NAME]))
+        ]
+    return [path for path in folders if is_folder(path)]
 
 
 def is_folder(path: Path) -> bool:
@@ -252,31 +239,14 @@ def config_of(path: Path) -> Path:
 
 
 def agent_files(path: Path) -> list[Path]:
-    """The files of a conversation's subagents, those of older CLIs included."""
-    found = sorted(path.with_suffix("").glob("subagents/**/agent-*" + SUFFIX))
-    for beside in children(path.parent):
-        is_agent = beside.name.startswith("agent-") and beside.suffix == SUFFIX
-        if is_agent and session_of(beside) == path.stem:
-            found.append(beside)
-    return found
-
-
-def session_of(path: Path) -> str | None:
-    """The id of the conversation that the first lines of a file name."""
-    try:
-        with path.open("rb") as file:
-            lines = itertools.islice(opening_lines(file), 5)
-            return next(filter(None, (text_at(line, "sessionId") for line in lines)), None)
-    except OSError as exc:
-        logger.warning("%s cannot be read and is left out: %s", path, exc)
-        return None
+    """The files of a conversation's subagents."""
+    return sorted(path.with_suffix("").glob("subagents/**/agent-*" + SUFFIX))
 
 
 def side_files(path: Path) -> list[Path]:
     """Files and folders, other than its own, that belong to this conversation alone."""
     session_id, config = path.stem, config_of(path)
     found = [path.with_suffix("")]
-    found.extend(each for each in agent_files(path) if each.parent == path.parent)
     if not has_copy(path):
         kinds = ("file-history", "tasks", "session-env")
         found.extend(config / kind / session_id for kind in kinds)
@@ -309,23 +279,6 @@ def opening_lines(file: BinaryIO) -> Iterator[Line]:
         found = decode(line)
         if found is not None:
             yield found
-
-
-def last_line_of_type(data: bytes, kind: str) -> Line | None:
-    """The last JSON object in *data* whose type is *kind*, found without reading the others."""
-    # Inside of a text the closing quote would be escaped, so only keys and values are found.
-    needle = b'"%b"' % kind.encode()
-    end = len(data)
-    # Mostly there is none, which "in" finds out faster than rfind() does.
-    place = data.rfind(needle) if needle in data else -1
-    while place >= 0:
-        begin = data.rfind(b"\n", 0, place) + 1
-        stop = data.find(b"\n", place)
-        found = decode(data[begin : stop if stop >= 0 else end])
-        if found is not None and found.get("type") == kind:
-            return found
-        place = data.rfind(needle, 0, begin)
-    return None
 
 
 def read_lines(path: Path, containing: bytes = b"") -> Iterator[Line]:

@@ -12,7 +12,7 @@ beginning is read (who asked what, where, when) and the end (titles). Decided he
 * where there is nothing but commands that the CLI carries out itself, nothing was asked:
   ``/clear`` begins such a conversation. It is listed with ``everything=True``. A title
   does not make it a question, because ``/clear`` hands it on. Any other message counts
-  as one, and so does a line that cannot be read.
+  as one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..log import logger
@@ -35,7 +35,6 @@ from .files import (
     Line,
     config_folder,
     find_session,
-    last_line_of_type,
     opening_lines,
     project_folders,
     project_name,
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
 ENDING = 64 * 1024
 LONGEST_TITLE = 200
 LONGEST_PROMPT = 2000
+NOTE = re.compile(rb'"(?:custom-title|ai-title|tag)"')
 CWD = re.compile(rb'"cwd":\s?"((?:[^"\\\n]|\\.)+)"')
 COMMAND = re.compile(r"<command-name>\s*(/?[^<]+?)\s*</command-name>")
 # What CLIs and editors put into the user's mouth.
@@ -222,14 +222,19 @@ def describe(path: Path) -> tuple[SessionInfo, Opening]:
             if opening.prompt is not None:
                 break
         if not opening.was_asked:
-            # What was not read, or cannot be, might be a question.
-            unread = file.tell() < status.st_size
-            opening.was_asked = unread or (opening.has_message and has_damage(file))
+            # What was not read might be a question.
+            opening.was_asked = file.tell() < status.st_size
         file.seek(max(0, status.st_size - ENDING))
         ending = file.read(ENDING)
     modified = datetime.fromtimestamp(status.st_mtime, timezone.utc)
     prompt = opening.prompt or opening.command
-    title = given_title(path, ending) or prompt or noted(ending, "last-prompt", "lastPrompt")
+    notes = notes_in(ending)
+
+    def noted(kind: str, key: str) -> str | None:
+        return text_at(notes.get(kind, {}), key)
+
+    given = noted("custom-title", "customTitle") if "custom-title" in notes else title_beside(path)
+    title = given or noted("ai-title", "aiTitle") or prompt
     info = SessionInfo(
         path.stem,
         one_line(title or path.stem),
@@ -240,7 +245,7 @@ def describe(path: Path) -> tuple[SessionInfo, Opening]:
         status.st_size,
         path,
         opening.git_branch,
-        noted(ending, "tag", "tag"),
+        noted("tag", "tag"),
     )
     return info, opening
 
@@ -312,12 +317,6 @@ def prompt_of(message: Any) -> str:
     return "\n".join(typed or texts)
 
 
-def has_damage(file: BinaryIO) -> bool:
-    """Whether lines of a file cannot be read."""
-    file.seek(0)
-    return any(line.strip() and decode(line) is None for line in file)
-
-
 def cwd_of(folder: str, first: str | None, ending: bytes) -> str | None:
     """
     The folder a conversation belongs to: of those it names, the one that *folder* is named after.
@@ -338,20 +337,10 @@ def is_named_after(folder: str, cwd: str) -> bool:
     return project_name(cwd)[:LONGEST_NAME] == folder[:LONGEST_NAME]
 
 
-def given_title(path: Path, ending: bytes) -> str | None:
-    """The title a person gave, or else the one the CLI made; None if there is neither."""
-    if b'Title"' not in ending:  # one search instead of two: mostly there is none
-        return title_beside(path)
-    if last_line_of_type(ending, "custom-title") is not None:
-        title = noted(ending, "custom-title", "customTitle")
-    else:
-        title = title_beside(path)
-    return title or noted(ending, "ai-title", "aiTitle")
-
-
-def noted(ending: bytes, kind: str, key: str) -> str | None:
-    """What the last line of one kind, at the end of a file, notes."""
-    return text_at(last_line_of_type(ending, kind) or {}, key)
+def notes_in(ending: bytes) -> dict[Any, Line]:
+    """What a CLI noted at the end of a file: of each kind the last."""
+    found = (decode(line) for line in ending.split(b"\n") if NOTE.search(line))
+    return {line.get("type"): line for line in found if line is not None}
 
 
 def title_file(path: Path) -> Path:

@@ -15,11 +15,10 @@ is the branch of the line that was written last. Decided here:
 * a line becomes the same message that handlers get when the CLI says it: its
   fields get the names of the wire, and keep those of the file too.
 
-What a subagent said is saved elsewhere: in a file of its own, or, by old CLIs, between the
-lines of the conversation. A small file beside it names the tool call that started it, else the
-result of the call does. Where neither is there (it was still at work when the CLI ended), the
-prompt decides, which is the same. CLIs start some subagents for themselves, to warm up or to
-write summaries; what no tool call started is left out of the conversation.
+What a subagent said is saved in another file. A small file beside it names the tool call that
+started it, else the result of the call does. Where neither is there (it was still at work when
+the CLI ended), the prompt decides, which is the same. CLIs start some subagents for themselves,
+to warm up or to write summaries; what no tool call started is left out of the conversation.
 """
 
 from __future__ import annotations
@@ -303,9 +302,8 @@ def ids_of(line: Mapping[str, Any], kind: str, key: str) -> list[str]:
 
 def with_agents(path: Path) -> tuple[list[Line], list[Agent]]:
     """What was said in the main conversation, and its subagents."""
-    lines = tree_lines(path)
-    main = list(spoken(main_lines(lines)))
-    agents = [*agents_between(lines), *agents_beside(path)]
+    main = list(spoken(main_lines(tree_lines(path))))
+    agents = agents_beside(path)
     connect(main, agents)
     return main, agents
 
@@ -320,18 +318,6 @@ def interleaved(
             started = waiting.pop(tool_use_id, None)
             if started is not None:
                 yield from interleaved(started.lines, waiting, started)
-
-
-def agents_between(lines: list[Line]) -> list[Agent]:
-    """The subagents in the file of the conversation itself."""
-    found: dict[str, Agent] = {}
-    for line in spoken([line for line in lines if line.get("isSidechain") is True]):
-        agent = found.get(text_at(line, "parentUuid") or "")
-        if agent is None:
-            agent = Agent([], text_at(line, "agentId"))
-        agent.lines.append(line)
-        found[line["uuid"]] = agent
-    return list({id(agent): agent for agent in found.values()}.values())
 
 
 def agents_beside(path: Path) -> list[Agent]:

@@ -49,25 +49,6 @@ def test_what_is_piped_in_is_data(run, words, said):
     assert run("ask", "--offline", *words, stdin=b"/cost\ntwo\n")[1] == f"echo: {said}\n"
 
 
-def test_what_is_typed_may_be_a_command(run):
-    """Also with data before it."""
-    assert "cost" in run("ask", "--offline", "/cost")[1]
-
-
-def test_a_file_is_read_as_standard_input_too(tmp_path, environment):
-    """``claude-sync ask ... < file``."""
-    (tmp_path / "notes.txt").write_text("notes")
-    with (tmp_path / "notes.txt").open() as file:
-        done = subprocess.run(
-            [sys.executable, "-m", "claude_sync", "ask", "--offline", "Sum up:"],
-            stdin=file,
-            capture_output=True,
-            env=environment,
-            timeout=60,
-        )
-    assert done.stdout == b"echo: notes\nSum up:\n"
-
-
 def test_a_pipe_that_nobody_writes_to_is_left_alone(tmp_path, environment, monkeypatch):
     """A script whose standard input stays open gets its answer, and is told about it."""
     reading, writing = os.pipe()
@@ -84,11 +65,6 @@ def test_a_pipe_that_nobody_writes_to_is_left_alone(tmp_path, environment, monke
         os.close(writing)
     assert (asking.returncode, asking.stdout) == (0, b"echo: Hello\n")
     assert b"nothing came on standard input within 3 s" in asking.stderr
-
-
-def test_options_may_stand_between_the_words(run):
-    """As with other tools; what follows -- is no option."""
-    assert run("ask", "a", "--offline", "b", "--", "--c")[1] == "echo: a b --c\n"
 
 
 def test_files_are_attached(run, tmp_path):
@@ -174,19 +150,6 @@ def test_the_last_conversation_is_gone_on_with(run, tmp_path):
     assert "not allowed with" in stderr
 
 
-def test_a_bad_rule_is_a_wrong_command_line(run):
-    """It is refused before anything is started."""
-    code, stdout, stderr = run("ask", "--cli", "/nowhere", "--allow", "Bash(", "hi")
-    assert (code, stdout) == (2, "")
-    assert "Bash(" in stderr
-
-
-def test_everything_is_recorded(run, tmp_path):
-    """--record writes the wire."""
-    assert run("ask", "--offline", "--record", "x.jsonl", "Hello")[0] == 0
-    assert '"echo: Hello"' in (tmp_path / "x.jsonl").read_text()
-
-
 # On a terminal.
 
 
@@ -200,22 +163,6 @@ def terminal(tmp_path, environment):
         return Terminal(command, {**variables, **more}, tmp_path)
 
     return start
-
-
-def test_a_terminal_gets_it_painted(terminal):
-    """Marks become styles; the answer ends with a line end."""
-    with terminal("ask", "--offline", "so **bold** it is") as shown:
-        shown.until("[exit code 0]")
-        assert "echo: so bold it is" in shown.screen()
-        assert "\x1b[1mbold" in shown.screen(colours=True)
-
-
-def test_no_color_means_none(terminal):
-    """With NO_COLOR the text is as it came."""
-    with terminal("ask", "--offline", "so **bold** it is", NO_COLOR="1") as shown:
-        shown.until("[exit code 0]")
-        assert "echo: so **bold** it is" in shown.screen()
-        assert "\x1b" not in shown.screen(colours=True)
 
 
 def test_a_terminal_obeys_nothing_of_an_answer_or_an_error(terminal, tmp_path):
@@ -269,14 +216,6 @@ def test_help_has_examples_and_exit_codes(run):
     assert f"{ask.SILENCE:g} seconds" in run("ask", "--help")[1]
 
 
-def test_a_form_that_is_nested_too_deeply_is_refused(run, tmp_path):
-    """In words."""
-    (tmp_path / "schema.json").write_text("[" * 100_000)
-    code, stdout, stderr = run("ask", "--offline", "--returns", "schema.json", "Who?")
-    assert (code, stdout) == (2, "")
-    assert "schema.json is nested too deeply" in stderr
-
-
 @pytest.mark.parametrize("name", [ID, "11111111", "last"])
 def test_a_conversation_is_resumed_by_the_beginning_of_its_id(run, config, tmp_path, name):
     """Or as the last one: as with the other commands."""
@@ -314,17 +253,6 @@ def test_ctrl_c_at_a_question_is_exit_code_130(terminal, prompt, question):
         screen = shown.until("[exit code 130]")
         assert screen.count("claude-sync: ") == 1  # that it is offline
         assert "Write: " not in screen
-
-
-def test_what_is_typed_before_a_question_is_no_answer_to_it(terminal):
-    """Nobody allows what they have not seen."""
-    with terminal("ask", "--offline", f"[[sleep 2]] {WRITE}") as shown:
-        shown.until("waiting for Claude")
-        shown.type("y")
-        shown.until("Allow it?")
-        shown.type("n")
-        screen = shown.until("[exit code 0]")
-        assert "not run" not in screen
 
 
 def test_a_diff_is_in_colours(terminal):

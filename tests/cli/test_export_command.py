@@ -24,25 +24,12 @@ def test_a_session_is_written_to_a_file(run, saved, tmp_path, name):
     assert "echo: hello" in (tmp_path / "chat.html").read_text()
 
 
-def test_a_file_is_exported_whatever_it_is(run, saved, tmp_path):
-    """A recording, or the file of a session."""
-    assert run("ask", "--offline", "--record", "x.jsonl", "Hello")[0] == 0
-    assert "echo: Hello" in run("export", "x.jsonl")[1]
-    assert "echo: hello" in run("export", str(saved.path))[1]
-
-
 @pytest.mark.parametrize("words", [(), ("-o", "-"), ("--format", "md"), ("--offline",)])
 def test_stdout_gets_markdown_unless_told_otherwise(run, saved, words):
     """For pipes."""
     code, stdout, stderr = run("export", "last", *words, "--title", "Mine")
     assert (code, stderr) == (0, "")
     assert stdout.startswith("# Mine\n")
-
-
-def test_stdout_gets_what_is_asked_for(run, saved):
-    """--format."""
-    assert run("export", "last", "--format", "json")[1].startswith("{")
-    assert run("export", "last", "--format", "html")[1].startswith("<!DOCTYPE html>")
 
 
 @pytest.mark.parametrize(

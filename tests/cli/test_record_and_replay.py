@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
+import time
 
 import pytest
 from executables import executable
-from tmux_terminal import Terminal
+from patience import PATIENCE
 
 from claude_sync import cli
-from claude_sync.cli.replay import Player
 from claude_sync.testing import builders
 
 NOTICE = f"claude-sync: {cli.OFFLINE}\n"
@@ -23,8 +22,20 @@ def test_a_question_is_recorded_and_shown_again(run, tmp_path):
     assert (code, stderr) == (0, f"{NOTICE}claude-sync: recorded: x.jsonl\n")
     answer = 'Bash: offline, so not run: {"command": "ls -l"}\n'
     assert stdout == answer
-    assert run("replay", "x.jsonl") == (0, f"> {prompt}\n  allowed\n{answer}", "")
-    assert run("replay", "x.jsonl", "--offline", "--speed", "1000")[0] == 0
+    shown = f"> {prompt}\n● Bash ls -l\n  allowed\n{answer}"
+    assert run("replay", "x.jsonl") == (0, shown, "")
+
+
+def test_a_replay_takes_its_time_where_that_is_wanted(run, tmp_path):
+    """At a tenth, or a thousandth; a pause in which somebody thought is cut."""
+    lines = [{"dir": "in", "t": at, "msg": builders.user("hi")} for at in (0, 0.3, 1000)]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    took = {}
+    for speed in ("0", "1"):
+        begun = time.monotonic()
+        assert run("replay", "x.jsonl", "--speed", speed) == (0, "> hi\n" * 3, "")
+        took[speed] = time.monotonic() - begun
+    assert 3.3 <= took["1"] < PATIENCE
 
 
 def test_text_is_shown_once_whether_it_was_streamed_or_not(run, tmp_path):
@@ -73,40 +84,6 @@ def test_a_wrong_command_line_is_exit_code_2(run, words):
     code, stdout, stderr = run(*words)
     assert (code, stdout) == (2, "")
     assert "Traceback" not in stderr
-
-
-class Silent:
-    """A screen that shows nothing."""
-
-    def say(self, *words):
-        """Nothing."""
-
-    clear = show = use = result = say
-
-
-def test_pauses_are_those_of_then_made_shorter_and_never_long(monkeypatch):
-    """Ten times as fast is a tenth; a pause in which somebody thought is cut; 0 is none."""
-    for speed, expected in ((1, [0.5, 3.0]), (10, [0.05, 3.0]), (0, [])):
-        player = Player(Silent(), speed)
-        waited = []
-        player._never.wait = waited.append
-        for at in (0.0, 0.5, 100.0):
-            player.play(builders.user("hi"), True, at)
-        assert waited == pytest.approx(expected)
-
-
-def test_a_chat_is_recorded(environment, tmp_path):
-    """Without a prompt, record is a chat."""
-    command = [sys.executable, "-m", "claude_sync", "record", "x.jsonl", "--offline"]
-    variables = {name: value for name, value in environment.items() if name != "COLUMNS"}
-    with Terminal(command, variables, tmp_path) as terminal:
-        terminal.until("$0.0000 >")
-        terminal.type("Hello")
-        terminal.until("echo: Hello")
-        terminal.until("$0.0000 >", times=2)
-        terminal.press("C-d")
-        terminal.until("[exit code 0]")
-    assert '"echo: Hello"' in (tmp_path / "x.jsonl").read_text()
 
 
 @pytest.mark.parametrize("words", [("--cost",), ("--json",), ("--timeout", "3")])

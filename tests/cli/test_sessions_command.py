@@ -49,13 +49,6 @@ def test_what_is_new_has_its_age(run, config, here, seconds, shown):
     assert f"{shown}  hello" in run("sessions", "list")[1]
 
 
-def test_a_list_as_json_has_an_object_a_line(run, config, here):
-    """For programs."""
-    conversation(config, "hello", cwd=here, session_id=ID)
-    told = json.loads(run("sessions", "list", "--json")[1])
-    assert (told["session_id"], told["title"], told["cwd"]) == (ID, "hello", here)
-
-
 def test_an_empty_list_is_no_failure(run):
     """It is told on stderr; stdout has nothing."""
     assert run("sessions", "list") == (
@@ -123,32 +116,6 @@ def test_one_in_which_nothing_was_asked_is_shown_by_its_id_alone(run, config, he
     assert shown.startswith("# /clear\n")
 
 
-def test_there_is_no_last_one_in_an_empty_folder(run, config):
-    """Those of other folders are not meant."""
-    conversation(config, "hello", cwd="/srv/shop")
-    code, _, stderr = run("sessions", "show", "last")
-    assert code == 2
-    assert "sessions list --all" in stderr
-
-
-def test_one_gets_a_title(run, config, here):
-    """It is in the list from then on."""
-    conversation(config, "hello", cwd=here, session_id=ID)
-    assert run("sessions", "rename", "11111111", "The parser")[0] == 0
-    assert run("sessions", "list")[1].endswith("  The parser\n")
-
-
-def test_what_is_deleted_can_be_brought_back(run, config, here):
-    """It is in the trash, and the command to bring it back is told."""
-    conversation(config, "hello", cwd=here, session_id=ID)
-    code, _, stderr = run("sessions", "delete", ID)
-    assert code == 0
-    assert run("sessions", "list")[1] == ""
-    restore = stderr.splitlines()[-1].partition("claude-sync sessions restore ")[2]
-    assert run("sessions", "restore", restore)[0] == 0
-    assert run("sessions", "list")[1].startswith(ID[:8])
-
-
 def test_nothing_is_deleted_for_good_without_a_word(run, config, here):
     """Where nobody can be asked, --yes has to be said."""
     saved = conversation(config, "hello", cwd=here, session_id=ID)
@@ -173,12 +140,6 @@ def test_a_wrong_command_line_is_exit_code_2(run, words):
     code, stdout, stderr = run("sessions", *words)
     assert (code, stdout) == (2, "")
     assert "Traceback" not in stderr
-
-
-def test_offline_is_understood_everywhere(run):
-    """It changes nothing: no CLI is started."""
-    assert run("sessions", "--offline", "list")[0] == 0
-    assert run("sessions", "list", "--offline")[0] == 0
 
 
 def test_one_that_is_named_twice_is_deleted_once(run, config, here):

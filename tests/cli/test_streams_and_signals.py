@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import shlex
 import signal
 import socket
@@ -159,14 +158,6 @@ def test_ctrl_c_while_it_is_loaded_is_quiet(tmp_path, environment):
         [sys.executable, "-c", script], capture_output=True, env=environment, timeout=PATIENCE
     )
     assert (done.returncode, done.stderr) == (130, b"")
-
-
-def test_warnings_are_nothing_that_a_terminal_would_obey():
-    """What a CLI said may be in them."""
-    record = logging.LogRecord("x", logging.WARNING, "", 1, "! %s", ("\x1b[2Jevil",), None)
-    assert cli.Harmless("claude-sync: %(message)s").format(record) == (
-        "claude-sync: ! \\x1b[2Jevil"
-    )
 
 
 def test_a_report_is_nothing_that_a_terminal_would_obey(run, tmp_path):

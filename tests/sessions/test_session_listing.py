@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import logging
 import os
 import pickle
 from datetime import datetime, timezone
@@ -14,8 +13,7 @@ import pytest
 from saved_sessions import START, Saved, conversation
 from tables import each
 
-import claude_sync
-from claude_sync import SessionInfo, UsageError, sessions
+from claude_sync import SessionInfo, UsageError
 from claude_sync.sessions import list_sessions, session_info
 
 ID = "0d402564-7374-4fb1-8177-edc40afd195b"
@@ -42,13 +40,6 @@ def is_listed(saved, **settings):
 def info_of(saved):
     """What is known about a conversation."""
     return session_info(saved.session_id)
-
-
-def test_the_module_is_public():
-    """claude_sync.sessions and its classes are there without importing them."""
-    assert claude_sync.sessions is sessions
-    assert claude_sync.SessionInfo is sessions.SessionInfo
-    assert claude_sync.SessionNotFound is sessions.SessionNotFound
 
 
 def test_the_newest_comes_first(config):
@@ -182,19 +173,6 @@ def test_only_files_of_conversations_count(config, caplog):
     assert [info.path for info in list_sessions()] == [saved.path]
 
 
-def test_a_closed_folder_is_left_out(config, caplog, monkeypatch):
-    """With a line in the log."""
-    conversation(config)
-
-    def scandir(folder):
-        raise PermissionError("closed")
-
-    monkeypatch.setattr(os, "scandir", scandir)
-    with caplog.at_level(logging.WARNING, "claude_sync"):
-        assert list_sessions() == []
-    assert "closed" in caplog.text
-
-
 def test_everything_about_a_conversation(config):
     """Each attribute, from a file as CLIs write it."""
     saved = Saved(config)
@@ -320,20 +298,6 @@ def test_long_texts_are_cut(config):
     assert len(info.first_prompt) == 2000
 
 
-def test_a_prompt_that_is_too_long_to_look_at(config, monkeypatch):
-    """The title is then the last prompt, if the CLI noted it, else the id."""
-    monkeypatch.setattr("claude_sync.sessions.files.LONGEST_OPENING_LINE", 1000)
-    monkeypatch.setattr("claude_sync.sessions.files.OPENING", 2000)
-    saved = conversation(config, "x" * 10_000)
-    info = info_of(saved)
-    assert (info.title, info.first_prompt) == (saved.session_id, None)
-    assert info.created == info.modified
-    assert is_listed(saved)
-    saved.note("last-prompt", lastPrompt="and then?")
-    assert info_of(saved.save()).title == "and then?"
-    assert info_of(saved).first_prompt is None
-
-
 @pytest.mark.parametrize("kind", ["empty", "notes", "warm-up", "noise", "binary"])
 def test_what_holds_no_conversation_is_not_listed(config, kind):
     """Empty files, notes alone, what a CLI said to itself, and no JSON at all."""
@@ -441,17 +405,6 @@ def test_what_others_say_counts_as_asked(config, kind):
     assert is_listed(saved.save())
 
 
-@pytest.mark.parametrize(
-    "ending", [b'{"type":"user","message":{"content":"cut o', b"\0\0\n", b"[]\n"]
-)
-def test_what_cannot_be_read_counts_as_asked(config, ending):
-    """It may have been a question; empty lines are none."""
-    saved = Saved(config)
-    command(saved)
-    assert not is_listed(saved.save(ending=b"\n \n"))
-    assert is_listed(saved.save(ending=ending))
-
-
 def test_a_damaged_file_is_listed_as_far_as_it_goes(config):
     """Broken lines, fields of other types and a line cut off do no harm."""
     saved = Saved(config)
@@ -475,33 +428,3 @@ def test_a_copy_made_elsewhere_belongs_where_it_is(config):
     moved = Saved(config, cwd="/first/place", folder="renamed-by-hand")
     moved.user("one")
     assert info_of(moved.save()).cwd == "/first/place"
-
-
-def test_files_that_cannot_be_read(config, caplog, monkeypatch):
-    """One that vanished is left out, one that is closed too, with a line in the log."""
-    gone, closed, fine = (conversation(config, name) for name in ("gone", "closed", "fine"))
-    problems = {gone.path: FileNotFoundError(), closed.path: PermissionError("closed")}
-    original = type(fine.path).open
-
-    def open_file(path, *given, **named):
-        if path in problems:
-            raise problems[path]
-        return original(path, *given, **named)
-
-    monkeypatch.setattr(type(fine.path), "open", open_file)
-    with caplog.at_level(logging.WARNING, "claude_sync"):
-        assert titles() == ["fine"]
-    assert caplog.text.count("cannot be read") == 1
-    with pytest.raises(UsageError, match="closed"):
-        session_info(closed.session_id)
-
-
-def test_counting_what_is_gone(config, caplog):
-    """Messages are counted when that is asked for; then the file may have been deleted."""
-    info = info_of(conversation(config, "one", "two"))
-    assert info.message_count == 4
-    info = dataclasses.replace(info)
-    info.path.unlink()
-    with caplog.at_level(logging.WARNING, "claude_sync"):
-        assert info.message_count == 0
-    assert "cannot be read" in caplog.text

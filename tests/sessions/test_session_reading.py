@@ -85,24 +85,6 @@ def test_reading_what_is_not_there(config, tmp_path):
         read_session(None)
 
 
-def test_more_than_the_conversation(config):
-    """Subagents, or every line; both at once is refused."""
-    saved = Saved(config)
-    saved.note("mode", mode="normal")
-    saved.user("start one")
-    call = saved.calls("t1", "Task", {"prompt": "look"}, reply="m1")
-    saved.user("look", parent=None, isSidechain=True)
-    saved.result("t1", parent=call)
-    saved.save()
-    plain = ["start one", "Assistant", "User"]
-    assert texts(read_session(saved.session_id)) == plain
-    with_agent = texts(read_session(saved.session_id, subagents=True))
-    assert with_agent == ["start one", "Assistant", "look", "User"]
-    assert texts(read_session(saved.session_id, everything=True)) == ["Unknown", *with_agent]
-    with pytest.raises(UsageError, match="use one of them"):
-        read_session(saved.session_id, subagents=True, everything=True)
-
-
 def test_an_unknown_session_names_where_it_was_looked_for(config):
     """A UsageError and a LookupError that can be pickled."""
     saved = conversation(config, cwd="/one")
@@ -279,13 +261,6 @@ def test_a_note_on_an_earlier_message_counts(saved):
     assert read_texts(saved) == ["one", "to one", "System"]
 
 
-def test_a_line_that_was_not_finished_is_left_out(saved):
-    """A CLI may be writing it right now, or was killed while it did."""
-    saved.user("one")
-    saved.save(ending=b'{"parentUuid":null,"uuid":"x","type":"us')
-    assert texts(read_session(saved.path)) == ["one"]
-
-
 def test_lines_that_name_each_other_come_to_an_end(saved):
     """A circle is walked round once."""
     one, two = str(uuid.uuid4()), str(uuid.uuid4())
@@ -324,12 +299,6 @@ def test_everything_is_every_line(saved):
     messages = read(saved, everything=True)
     assert texts(messages) == ["Unknown", "one", "given up", "inner", "to one", "Unknown"]
     assert [message.type for message in messages][::5] == ["summary", "custom-title"]
-
-
-def test_an_empty_file_has_no_messages(saved):
-    """No line, no message."""
-    assert read_texts(saved) == []
-    assert read_session(saved.path, everything=True) == []
 
 
 NAMES = st.sampled_from(["a", "b", "c", "d", None, 7])
@@ -385,13 +354,12 @@ def started(tmp_path):
     return saved
 
 
-def agent_of(saved, name="a1", beside=False, prompt="look around"):
-    """A subagent in a file of its own: in the session's folder, or *beside* the session."""
+def agent_of(saved, name="a1", prompt="look around"):
+    """A subagent, in a file in the session's folder."""
     agent = Saved(saved.config, session_id=saved.session_id)
     agent.user(prompt, isSidechain=True, agentId=name)
     agent.says("looked", isSidechain=True, agentId=name)
-    if not beside:
-        agent.folder = saved.path.with_suffix("") / "subagents"
+    agent.folder = saved.path.with_suffix("") / "subagents"
     agent.path = agent.folder / f"agent-{name}.jsonl"
     return agent
 
@@ -423,15 +391,14 @@ def test_notes_beside_it_tell_where_it_belongs(started):
     check(ended(started), "general-purpose")
 
 
-@pytest.mark.parametrize("beside", [False, True])
-def test_the_result_tells_where_it_belongs(started, beside):
+def test_the_result_tells_where_it_belongs(started):
     """As CLIs do that write no notes; the prompt may be another."""
-    agent = agent_of(started, beside=beside)
-    agent.lines[0]["message"]["content"] = "look around"
-    agent.save()
-    agent_of(started, "warm", beside, "Warmup").save()
+    agent_of(started).save()
+    agent_of(started, "warm", "Warmup").save()
     started.lines[1]["message"]["content"][0]["input"]["prompt"] = "changed by a hook"
     check(ended(started, toolUseResult={"agentId": "a1"}))
+    with pytest.raises(UsageError, match="use one of them"):
+        read_session(started.path, subagents=True, everything=True)
 
 
 def test_the_prompt_tells_where_it_belongs(started):
@@ -442,16 +409,6 @@ def test_the_prompt_tells_where_it_belongs(started):
     messages = read_session(started.path, subagents=True)
     assert texts(messages) == WITH_AGENT[:4]
     assert messages[-1].raw["agentId"] == "a1"
-
-
-def test_a_subagent_between_the_lines(started):
-    """As the oldest CLIs save it: no id, no file."""
-    call = started.last
-    started.user("look around", parent=None, isSidechain=True)
-    started.says("looked", isSidechain=True)
-    started.user("Warmup", parent=None, isSidechain=True)
-    started.last = call
-    check(ended(started))
 
 
 def test_a_subagent_of_a_subagent(started):

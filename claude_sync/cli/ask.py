@@ -28,6 +28,7 @@ from .common import (
     option,
     schema_in,
     seconds,
+    write_line,
 )
 from .view import View
 
@@ -158,7 +159,7 @@ def ask_once(
     if arguments.json:
         print_json(answer, **({} if returns is None else {"data": answer.data}))
     elif returns is not None:
-        print_line(json.dumps(answer.data, indent=2 if view.on_terminal else None))
+        write_line(json.dumps(answer.data, indent=2 if view.on_terminal else None))
     if arguments.cost:
         from ..notebook.rendering import cost_line
 
@@ -166,17 +167,11 @@ def ask_once(
     return OK
 
 
-def print_line(text: str) -> None:
-    """A line on stdout."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
 def print_json(answer: Answer, **more: Any) -> None:
     """What ``--json`` prints."""
     names = ("text", "session_id", "cost_usd", "usage")
     told = {name: getattr(answer, name) for name in names}
-    print_line(json.dumps({**told, "is_error": "error" in more, **more}))
+    write_line(json.dumps({**told, "is_error": "error" in more, **more}))
 
 
 # Standard input.

@@ -30,6 +30,7 @@ from ..client import Client
 from ..errors import ClaudeError, CliDidNotStart, CliNotFound, TurnInterrupted, UsageError
 from ..log import logger
 from ..render.documents import COUNTED
+from ..support.checks import nearest
 from .common import OK, add_client_arguments, as_typed, client_options, complain, on_terminal
 from .view import View
 
@@ -92,11 +93,11 @@ def talk(client: Client, view: View, cwd: Any) -> None:
     view.say("Ctrl-C stops a turn, Ctrl-D leaves, /help shows more.", "faint")
     if view.console is None:
         view.say("pip install rich prompt_toolkit for formatted answers and a history.", "faint")
-    names = [*OWN_COMMANDS]
+    names = {*OWN_COMMANDS}
     for command in client.supported_commands():
         # As it stands on the terminal, it has to be one word that does nothing.
-        names += [f"/{name}" for name in (command.name, *command.aliases) if name.isprintable()]
-    read = line_reader(sorted(set(names)))
+        names.update(f"/{name}" for name in (command.name, *command.aliases) if name.isprintable())
+    read = line_reader(sorted(names))
     while True:
         # What happened while nobody waited: agents in the background.
         client.process_events(timeout=A_MOMENT)
@@ -119,8 +120,14 @@ def talk(client: Client, view: View, cwd: Any) -> None:
             view.say(f"${client.cost_usd:.4f} in this chat, {tokens:,} tokens")
         elif line.startswith("!"):
             run_in_shell(line[1:], view, cwd)
+        elif line.startswith("/") and line not in names and (meant := nearest(line, names, 0.8)):
+            # As a prompt it would cost something.
+            view.say(f"There is no command {line}. Did you mean {meant}?", "faint")
         elif line:
+            before = client.session_id
             ask(line, client, view)
+            if before not in (None, client.session_id):  # /clear says nothing
+                view.say("A new conversation begins.", "faint")
             view.rule()
 
 

@@ -100,6 +100,11 @@ def complain(text: str) -> None:
         sys.stderr.flush()
 
 
+def write_line(text: str) -> None:
+    """Write a line to stdout."""
+    sys.stdout.write(text + "\n")
+
+
 def as_typed(error: BaseException) -> str:
     """The text of an error, with advice for the person who typed a command."""
     return (

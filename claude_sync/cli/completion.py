@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from .common import OK
+from .common import OK, write_line
 
 BASH = """\
 _claude_sync() {{
@@ -20,8 +20,7 @@ _claude_sync() {{
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     [ ${{#COMPREPLY[@]}} -gt 0 ] || COMPREPLY=($(compgen -f -- "$word"))
 }}
-complete -o filenames -F _claude_sync claude-sync
-"""
+complete -o filenames -F _claude_sync claude-sync"""
 
 # zsh reads the script of bash.
 ZSH = "autoload -U +X compinit bashcompinit\ncompinit\nbashcompinit\n"
@@ -45,15 +44,17 @@ def completion(arguments: argparse.Namespace) -> int:
     known = {name: words_of(command_parser(name)) for name in COMMANDS}
     commands = " ".join(known)
     if arguments.shell == "fish":
-        print(f"complete -c claude-sync -n __fish_use_subcommand -f -a '{commands}'")
+        write_line(f"complete -c claude-sync -n __fish_use_subcommand -f -a '{commands}'")
         for name, words in known.items():
             for word in words:
                 what = f"-l {word[2:]}" if word.startswith("--") else f"-a {word}"
-                print(f"complete -c claude-sync -n '__fish_seen_subcommand_from {name}' {what}")
+                write_line(
+                    f"complete -c claude-sync -n '__fish_seen_subcommand_from {name}' {what}"
+                )
         return OK
     cases = (f'        *:{name}) words="{" ".join(words)}" ;;' for name, words in known.items())
     script = BASH.format(commands=commands, cases="\n".join(cases))
-    print((ZSH if arguments.shell == "zsh" else "") + script, end="")
+    write_line((ZSH if arguments.shell == "zsh" else "") + script)
     return OK
 
 

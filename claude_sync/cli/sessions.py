@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..support.styles import columns, is_terminal, palette, safe
-from .common import FAILED, OK, complain, here, on_terminal, option
+from .common import FAILED, OK, complain, here, on_terminal, option, write_line
 from .view import View
 
 if TYPE_CHECKING:
@@ -113,7 +113,9 @@ def list_them(arguments: argparse.Namespace) -> None:
     if arguments.json:
         for info in found:
             names = ("session_id", "title", "modified", "created", "cwd", "git_branch", "size")
-            print(json.dumps({name: getattr(info, name) for name in (*names, "path")}, default=str))
+            write_line(
+                json.dumps({name: getattr(info, name) for name in (*names, "path")}, default=str)
+            )
     elif found:
         print_table(found, with_folder=arguments.all)
     else:
@@ -133,7 +135,7 @@ def print_table(found: list[SessionInfo], with_folder: bool) -> None:
             while columns(head + text) >= room:
                 text = text[:-1]
             text += "…"
-        print(styles.paint("faint", head) + text)
+        write_line(styles.paint("faint", head) + text)
 
 
 def age_of(time: datetime) -> str:

@@ -249,10 +249,11 @@ class View:
         from rich.constrain import Constrain
 
         self._stop_live()
+        draw = console.print  # into the text below, not on the screen
         with console.capture() as captured:
-            console.print(Constrain(markdown_of(text), WIDEST))
-        lines = [line.rstrip() for line in captured.get().strip("\n").split("\n")]
-        sys.stdout.write("\n".join([*([] if self._is_first_block else [""]), *lines, ""]))
+            draw(Constrain(markdown_of(text), WIDEST))
+        lines = "\n".join(line.rstrip() for line in captured.get().split("\n")).strip("\n")
+        sys.stdout.write(("" if self._is_first_block else "\n") + lines + "\n")
         self._is_first_block = False
 
     def _stop_live(self) -> None:

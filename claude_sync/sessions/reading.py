@@ -63,6 +63,7 @@ class Subagent:
         tool_use_id: The tool call that started it; None for those that the CLI started itself.
         kind: What kind of agent it is, or None.
         prompt: What it was asked.
+        lines: What its file holds.
 
     """
 
@@ -70,25 +71,7 @@ class Subagent:
     tool_use_id: str | None
     kind: str | None
     prompt: str
-
-
-@dataclasses.dataclass
-class Agent:
-    """A subagent while it is looked for: what it said, and the attributes of :class:`Subagent`."""
-
-    lines: list[Line]
-    agent_id: str | None = None
-    tool_use_id: str | None = None
-    kind: str | None = None
-
-    @property
-    def prompt(self) -> str:
-        """What it was asked."""
-        return prompt_of(self.lines[0].get("message")) if self.lines else ""
-
-    def public(self) -> Subagent:
-        """As programs get it."""
-        return Subagent(self.agent_id, self.tool_use_id, self.kind, self.prompt)
+    lines: list[Line] = dataclasses.field(default_factory=list, repr=False, compare=False)
 
 
 def read_session(
@@ -147,7 +130,7 @@ def list_subagents(
         UsageError: *session* is no id, or its file cannot be read.
 
     """
-    return [agent.public() for agent in with_agents(file_of(session, cwd, config_dir))[1]]
+    return with_agents(file_of(session, cwd, config_dir))[1]
 
 
 def read_subagent(
@@ -175,7 +158,7 @@ def read_subagent(
     agents = with_agents(file_of(session, cwd, config_dir))[1]
     for each in agents:
         ids = {each.agent_id, each.tool_use_id} - {None}
-        if each.public() == agent or (isinstance(agent, str) and agent in ids):
+        if each == agent or (isinstance(agent, str) and agent in ids):
             return [message_of(line, each) for line in each.lines]
     known = ", ".join(each.agent_id or each.tool_use_id or "?" for each in agents) or "none"
     raise UsageError(f"this conversation has no subagent {agent!r}. It has: {known}")
@@ -300,16 +283,14 @@ def ids_of(line: Mapping[str, Any], kind: str, key: str) -> list[str]:
 # Subagents.
 
 
-def with_agents(path: Path) -> tuple[list[Line], list[Agent]]:
+def with_agents(path: Path) -> tuple[list[Line], list[Subagent]]:
     """What was said in the main conversation, and its subagents."""
     main = list(spoken(main_lines(tree_lines(path))))
-    agents = agents_beside(path)
-    connect(main, agents)
-    return main, agents
+    return main, connected(main, agents_beside(path))
 
 
 def interleaved(
-    lines: list[Line], waiting: dict[str, Agent], agent: Agent | None
+    lines: list[Line], waiting: dict[str, Subagent], agent: Subagent | None
 ) -> Iterator[Message]:
     """Messages of *lines*, which *agent* said, with those of further agents among them."""
     for line in lines:
@@ -320,8 +301,8 @@ def interleaved(
                 yield from interleaved(started.lines, waiting, started)
 
 
-def agents_beside(path: Path) -> list[Agent]:
-    """The subagents in files of their own."""
+def agents_beside(path: Path) -> list[Subagent]:
+    """The subagents, as far as their own files tell of them."""
     found = []
     for file in agent_files(path):
         try:
@@ -335,43 +316,40 @@ def agents_beside(path: Path) -> list[Agent]:
             notes = decode(file.with_suffix(".meta.json").read_bytes()) or {}
         except OSError:
             notes = {}
-        agent_id = file.stem.removeprefix("agent-")
-        kind = text_at(notes, "agentType")
-        found.append(Agent(lines, agent_id, text_at(notes, "toolUseId"), kind))
+        prompt = prompt_of(lines[0].get("message")) if lines else ""
+        call, kind = text_at(notes, "toolUseId"), text_at(notes, "agentType")
+        found.append(Subagent(file.stem.removeprefix("agent-"), call, kind, prompt, lines))
     return found
 
 
-def connect(main: list[Line], agents: list[Agent]) -> None:
-    """Find the tool call that started each of the *agents*, where that is not known yet."""
+def connected(main: list[Line], agents: list[Subagent]) -> list[Subagent]:
+    """The *agents* with the tool call that started each, where that can be found out."""
     calls: dict[str, Line] = {}
-    by_result: dict[str, str] = {}
+    by_result: dict[str | None, str] = {}
     for line in [*main, *(line for agent in agents for line in agent.lines)]:
         for block in blocks_of(line):
-            given = block.get("input")
-            if block.get("type") == "tool_use" and isinstance(given, dict):
-                tool_use_id = text_at(block, "id")
-                if tool_use_id is not None and text_at(given, "prompt"):
-                    calls[tool_use_id] = given
+            given, tool_use_id = block.get("input"), text_at(block, "id")
+            if block.get("type") == "tool_use" and tool_use_id and isinstance(given, dict):
+                calls[tool_use_id] = given
         record = line.get("toolUseResult")
         agent_id = text_at(record, "agentId") if isinstance(record, dict) else None
-        if agent_id is not None:
-            for tool_use_id in ids_of(line, "tool_result", "tool_use_id"):
-                by_result[agent_id] = tool_use_id
-    for agent in agents:
-        if agent.tool_use_id is None and agent.agent_id is not None:
-            agent.tool_use_id = by_result.get(agent.agent_id)
-    taken = {agent.tool_use_id for agent in agents}
-    for agent in agents:
-        if agent.tool_use_id is None:
+        for tool_use_id in ids_of(line, "tool_result", "tool_use_id") if agent_id else ():
+            by_result[agent_id] = tool_use_id
+    known = [agent.tool_use_id or by_result.get(agent.agent_id) for agent in agents]
+    taken, found = {*known}, []
+    for agent, call in zip(agents, known):
+        if call is None and agent.prompt:
             same = (
                 tool_use_id
                 for tool_use_id, given in calls.items()
-                if tool_use_id not in taken and given["prompt"].strip() == agent.prompt
+                if tool_use_id not in taken
+                and (text_at(given, "prompt") or "").strip() == agent.prompt
             )
-            agent.tool_use_id = next(same, None)
-            taken.add(agent.tool_use_id)
-        if agent.kind is None and agent.tool_use_id in calls:
-            agent.kind = text_at(calls[agent.tool_use_id], "subagent_type")
+            call = next(same, None)
+            taken.add(call)
+        kind = agent.kind or text_at(calls.get(call or "", {}), "subagent_type")
+        found.append(dataclasses.replace(agent, tool_use_id=call, kind=kind))
+    return found
 
 
 # From the file to the wire.
@@ -384,7 +362,7 @@ WIRE_NAMES = {
 COMPACT_NAMES = {"pre_tokens": "preTokens", "post_tokens": "postTokens"}
 
 
-def message_of(line: Line, agent: Agent | None = None) -> Message:
+def message_of(line: Line, agent: Subagent | None = None) -> Message:
     """The message that *line* is; of a subagent, with the call that started it, and its kind."""
     raw = dict(line)
     add_names(raw, WIRE_NAMES)

@@ -134,6 +134,16 @@ def test_a_turn_that_fails_is_told_and_the_chat_goes_on(chat):
         assert "--resume" not in shown
 
 
+def test_a_misspelt_command_is_no_prompt(chat):
+    """It would cost something; what is like no command may be a path."""
+    with chat() as terminal:
+        terminal.until(PROMPT)
+        terminal.type("/hlep")
+        terminal.until("There is no command /hlep. Did you mean /help?")
+        terminal.type("/etc/hosts")
+        terminal.until("echo: /etc/hosts")
+
+
 def test_what_is_pasted_is_one_question(chat):
     """However many lines it has; none of them is done before Enter is pressed."""
     with chat() as terminal:

@@ -187,8 +187,10 @@ def checked_schema(given: Any) -> Schema:
         reference = schema.get("$ref", "#")
         first, name = [*reference.split("/"), "", ""][1:3]
         name = name.replace("~1", "/").replace("~0", "~")
-        is_gone = first in DEFINITIONS and name not in whole.get(first, {})
-        if is_gone or not reference.startswith("#"):
+        is_there = name in whole.get(first, {}) if first in DEFINITIONS else reference[:1] == "#"
+        # What is no object is put into one, where "#" would be that object.
+        moves = "$ref" in schema and first not in DEFINITIONS and whole.get("type") != "object"
+        if moves or not is_there:
             raise Mismatch(((*path, "$ref"), f"{short_json(reference)} leads nowhere"))
         return with_subschemas(schema, lambda inner, *more: checked(inner, *path, *more))
 

@@ -28,7 +28,6 @@ from .json_schema import (
     Schema,
     checked_schema,
     portable,
-    with_subschemas,
 )
 from .types import (
     Convert,
@@ -67,12 +66,15 @@ class Form:
         self.name = name
         self._convert = convert
         self._key = ""
-        schema = without_reference(schema)
+        first, _, name = str(schema.get("$ref", "")).removeprefix("#/").partition("/")
+        if name in schema.get(first, {}):  # the service wants to see an object at the top
+            schema = {**schema[first][name], **schema}
+            del schema["$ref"]
         kind = schema.get("type")
         if kind != "object" or NOT_AT_THE_TOP & set(schema):
             self._key = "items" if kind == "array" else "value"
-            inner = moved(schema, self._key)
-            definitions = {each: inner.pop(each) for each in DEFINITIONS if each in inner}
+            definitions = {each: schema[each] for each in DEFINITIONS if each in schema}
+            inner = {each: schema[each] for each in schema if each not in DEFINITIONS}
             whole = objects({self._key: Shape(inner, convert)})
             self._convert = whole.convert
             schema = {**whole.schema, **definitions}
@@ -146,23 +148,3 @@ def form_of(wanted: Any) -> Form:
 def refused(wanted: Any, text: str) -> UsageError:
     """The error for something that cannot be a form."""
     return UsageError(f"returns={text}", option="returns", value=wanted)
-
-
-def without_reference(schema: Schema) -> Schema:
-    """A copy without a reference at the top, where the service wants to see an object."""
-    first, _, name = str(schema.get("$ref", "")).removeprefix("#/").partition("/")
-    if first not in DEFINITIONS or name not in schema[first]:
-        return dict(schema)
-    rest = {keyword: value for keyword, value in schema.items() if keyword != "$ref"}
-    return {**schema[first][name], **rest}
-
-
-def moved(schema: Any, key: str) -> Any:
-    """*schema* as the property *key* of another: its references to places in itself follow."""
-    if not isinstance(schema, dict):
-        return schema
-    copy = with_subschemas(schema, lambda inner, *_: moved(inner, key))
-    reference = copy.get("$ref", "")
-    if reference.startswith("#") and reference.split("/")[1:2] not in [[d] for d in DEFINITIONS]:
-        copy["$ref"] = f"#/properties/{key}{reference[1:]}"
-    return copy

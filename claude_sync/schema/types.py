@@ -49,6 +49,8 @@ USABLE = (
 )
 
 Convert = Callable[[Any], Any]
+# Of a class or a function: name, annotation, default, and whether it has to be given.
+Field = tuple[str, Any, Any, bool]
 
 LISTS = (list, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable)
 SETS = (set, frozenset, abc.Set, abc.MutableSet)
@@ -485,7 +487,20 @@ class Types:
             self.definitions[self._shapes[key].schema["$ref"].rpartition("/")[2]] = whole.schema
         return self._shapes.setdefault(key, whole)
 
-    def field(self, shape: Shape, default: Any, about: str, required: bool) -> Shape:
+    def fields(
+        self, declared: Iterable[Field], about: Mapping[str, str], owner: str
+    ) -> dict[str, Shape]:
+        """The shapes of fields of a class, or of parameters, by name; *owner* is for errors."""
+        made = {}
+        for name, hint, default, required in declared:
+            try:
+                shape = self.shape(hint)
+            except NoSchema as error:
+                raise NoSchema(f"{error.what} ({owner.format(name)})", error.advice) from error
+            made[name] = self._field(shape, default, about.get(name, ""), required)
+        return made
+
+    def _field(self, shape: Shape, default: Any, about: str, required: bool) -> Shape:
         """A field with its default, which is in the schema if JSON can say it."""
         extra: Schema = {}
         if default is None and not fits(shape, None):
@@ -506,16 +521,8 @@ class Types:
             raise unresolved(owner.__qualname__, error) from error
         texts = [documentation_of(own_docstring(each)) for each in owner.__mro__]
         about = {name: text for each in reversed(texts) for name, text in each.parameters.items()}
-        fields = {}
-        outer = self._owner
-        for name, hint, default, required in fields_of(owner, hints):
-            self._owner = owner
-            try:
-                shape = self.shape(hint)
-            except NoSchema as error:
-                where = f"{error.what} (field {name!r} of {owner.__name__})"
-                raise NoSchema(where, error.advice) from error
-            fields[name] = self.field(shape, default, about.get(name, ""), required)
+        outer, self._owner = self._owner, owner
+        fields = self.fields(fields_of(owner, hints), about, f"field {{!r}} of {owner.__name__}")
         self._owner = outer
 
         def make(made: dict[str, Any]) -> Any:
@@ -537,8 +544,8 @@ def fits(shape: Shape, value: Any) -> bool:
         return False
 
 
-def fields_of(owner: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, bool]]:
-    """The fields of a class: name, annotation, default, and whether it has to be given."""
+def fields_of(owner: Any, hints: Mapping[str, Any]) -> Iterator[Field]:
+    """The fields of a class."""
     if typing_extensions.is_typeddict(owner):
         for name, hint in hints.items():
             yield name, hint, MISSING, is_required(hint, name in owner.__required_keys__)

@@ -7,6 +7,7 @@ with one more call.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import types
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 from ..errors import UsageError
 from ..schema.docstrings import Documentation, documentation_of
 from ..schema.json_schema import Schema
-from ..schema.types import UNIONS, Convert, NoSchema, Shape, Types, enclosing_names, objects
+from ..schema.types import UNIONS, Convert, Field, NoSchema, Shape, Types, enclosing_names, objects
 from ..support.checks import fault_of_function
 from .results import ToolContext
 
@@ -65,42 +66,36 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
     if fault:
         raise UsageError(f"the tool {name!r} is {fault}.", option="tools")
     made = Types(enclosing_names(plain), getattr(plain, "__globals__", None))
-    about = documentation(function).parameters
     filled_in = function.keywords if isinstance(function, functools.partial) else {}
-    fields: dict[str, Shape] = {}
+    declared: list[Field] = []
     contexts: list[str] = []
     others: Shape | None = None
-    # The object of a method comes later.
-    for parameter in parameters[is_unbound(function) :]:
-        if parameter.name in filled_in:
-            continue
-        has_hint = parameter.annotation is not parameter.empty
-        try:
-            hint = made.resolved(parameter.annotation if has_hint else Any)
-            if is_context(hint):
-                contexts.append(parameter.name)
+    try:
+        # The object of a method comes later.
+        for each in parameters[is_unbound(function) :]:
+            if each.name in filled_in:
                 continue
-            shape = made.shape(hint)
-        except NoSchema as error:
-            raise UsageError(
-                f"the tool {name!r} cannot be described to Claude: its parameter "
-                f"{parameter.name!r} is annotated with {error.what}. {error.advice}",
-                option="tools",
-            ) from error
-        if parameter.kind is parameter.VAR_KEYWORD:
-            others = shape
-            continue
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
-            raise UsageError(
-                f"the tool {name!r} takes {parameter.name!r} by position only, but arguments are "
-                "given by name. Take a list instead of '*', and leave out the '/'.",
-                option="tools",
-            )
-        required = parameter.default is parameter.empty
-        default = MISSING if required else parameter.default
-        text = about.get(parameter.name, "")
-        fields[parameter.name] = made.field(shape, default, text, required)
-    whole = objects(fields, others)
+            hint = Any if each.annotation is each.empty else each.annotation
+            required = each.default is each.empty
+            with contextlib.suppress(NoSchema):  # is told below, with the parameter
+                hint = made.resolved(hint)
+            if is_context(hint):
+                contexts.append(each.name)
+            elif each.kind is each.VAR_KEYWORD:
+                others = made.shape(hint)
+            elif each.kind in (each.VAR_POSITIONAL, each.POSITIONAL_ONLY):
+                raise UsageError(
+                    f"the tool {name!r} takes {each.name!r} by position only, but arguments are "
+                    "given by name. Take a list instead of '*', and leave out the '/'.",
+                    option="tools",
+                )
+            else:
+                declared.append((each.name, hint, MISSING if required else each.default, required))
+        about = documentation(function).parameters
+        whole = objects(made.fields(declared, about, "parameter {!r}"), others)
+    except NoSchema as error:
+        text = f"the tool {name!r} cannot be described to Claude because of {error.what}."
+        raise UsageError(f"{text} {error.advice}", option="tools") from error
     definitions = {"$defs": made.definitions} if made.definitions else {}
     return Inputs({**whole.schema, **definitions}, whole.convert, contexts, filled_in)
 

@@ -121,13 +121,6 @@ def test_nothing_is_printed():
     assert found == {"testing/drift/__main__.py"}  # a command of its own
 
 
-def test_the_library_does_not_need_its_testing_kit():
-    """Only the command line's offline mode uses the testing kit, and only when asked."""
-    found = {name for name in trees() if "testing" in folders_loaded_by(name)}
-    assert not found & set(files_outside("testing"))
-    assert found  # the search finds imports
-
-
 def test_files_of_tests_have_names_of_their_own():
     """In whatever folder: pytest would take one for the other."""
     names = Counter(path.name for path in Path(__file__).parent.rglob("test_*.py"))

@@ -114,9 +114,3 @@ def test_a_whole_question_loads_nothing_optional():
     assert printed.startswith("echo: Hello")
     assert "subprocess" in imported
     assert not not_needed(imported)
-
-
-def test_the_report_of_imports_would_tell():
-    """The two tests above are able to fail."""
-    imported, _ = imported_by("import asyncio, claude_sync.testing.scripted")
-    assert {"asyncio", "claude_sync.testing.scripted"} <= not_needed(imported)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import re
 from pathlib import Path
 
@@ -54,9 +55,9 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 def test_what_is_no_prompt_is_refused(prompt):
     """And no attachment is read for it."""
     file = io.BytesIO(PNG)
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError) as caught:
         user_message(prompt, [file])
-    assert file.tell() == 0
+    assert (caught.value.option, file.tell()) == ("prompt", 0)
 
 
 @each(
@@ -75,8 +76,9 @@ def test_a_block_that_nothing_can_answer_is_refused(block):
     """The newest CLI never answers some; the service refuses others, and all that comes after."""
     with pytest.raises(UsageError, match="block 2 of the prompt"):
         user_message([text("hi"), block])
-    with pytest.raises(UsageError, match="attachment 1"):
+    with pytest.raises(UsageError, match="attachment 1") as caught:
         user_message("hi", [block])
+    assert pickle.loads(pickle.dumps(caught.value)).option == "attach"
 
 
 def test_what_a_wrong_block_holds_is_not_repeated():
@@ -133,8 +135,9 @@ def test_data_stands_before_the_prompt():
 @each("data", ["", " ", ["a", "\n"], b"a", ["a", b"b"], {"a": 1}, [{"a": 1}], 3, [None]])
 def test_what_is_no_data_is_refused(data):
     """Blank texts too, which the service refuses."""
-    with pytest.raises(UsageError, match="data"):
+    with pytest.raises(UsageError, match="data") as caught:
         user_message("hi", data=data)
+    assert caught.value.option == "data"
 
 
 # Verbatim.

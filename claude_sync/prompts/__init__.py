@@ -60,14 +60,22 @@ def is_verbatim(message: Mapping[str, Any]) -> bool:
 
 def content_of(prompt: Prompt, attach: Any = (), data: Any = ()) -> Content:
     """The prompt as the wire takes it: a text, or a list of content blocks."""
-    if isinstance(prompt, str):
-        if not prompt.strip():
-            raise UsageError("the prompt is blank. Pass what Claude should answer.")
-        prompt = str(prompt)  # a subclass, such as an Answer, has attributes
-        blocks = [text_block(prompt)]
-    else:
-        blocks = given_blocks(prompt)
-    before = [*attached(attach, blocks), *data_blocks(data)]
+    option = "prompt"
+    try:
+        if isinstance(prompt, str):
+            if not prompt.strip():
+                raise UsageError("the prompt is blank. Pass what Claude should answer.")
+            prompt = str(prompt)  # a subclass, such as an Answer, has attributes
+            blocks = [text_block(prompt)]
+        else:
+            blocks = given_blocks(prompt)
+        option = "attach"
+        before = attached(attach, blocks)
+        option = "data"
+        before = [*before, *data_blocks(data)]
+    except UsageError as error:
+        error.option = option
+        raise
     if not before and isinstance(prompt, str):
         return prompt
     return [*before, *blocks]

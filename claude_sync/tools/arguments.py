@@ -64,7 +64,7 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
     except (TypeError, ValueError):
         fault = "without known parameters. Wrap it into a function of your own, with annotations"
     if fault:
-        raise UsageError(f"the tool {name!r} is {fault}.", option="tools")
+        raise UsageError(f"the tool {name!r} is {fault}.")
     made = Types(enclosing_names(plain), getattr(plain, "__globals__", None))
     filled_in = function.keywords if isinstance(function, functools.partial) else {}
     declared: list[Field] = []
@@ -87,7 +87,6 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
                 raise UsageError(
                     f"the tool {name!r} takes {each.name!r} by position only, but arguments are "
                     "given by name. Take a list instead of '*', and leave out the '/'.",
-                    option="tools",
                 )
             else:
                 declared.append((each.name, hint, MISSING if required else each.default, required))
@@ -95,7 +94,7 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
         whole = objects(made.fields(declared, about, "parameter {!r}"), others)
     except NoSchema as error:
         text = f"the tool {name!r} cannot be described to Claude because of {error.what}."
-        raise UsageError(f"{text} {error.advice}", option="tools") from error
+        raise UsageError(f"{text} {error.advice}") from error
     definitions = {"$defs": made.definitions} if made.definitions else {}
     return Inputs({**whole.schema, **definitions}, whole.convert, contexts, filled_in)
 

@@ -243,17 +243,21 @@ def make_tools(sources: Iterable[Any]) -> tuple[Tool, ...]:
 
     """
     is_single = callable(sources) or isinstance(sources, (str, Mapping))
-    if is_single or not isinstance(sources, Iterable):
-        raise UsageError("tools= takes a list of functions. Write tools=[function, ...].")
     made: dict[str, Tool] = {}
-    for source in sources:
-        each = make_tool(source)
-        if each.name in made:
-            raise UsageError(
-                f"two tools are named {each.name!r}. Give one of them another name with "
-                "claude_sync.tool(name=...)."
-            )
-        made[each.name] = each
+    try:
+        if is_single or not isinstance(sources, Iterable):
+            raise UsageError("tools= takes a list of functions. Write tools=[function, ...].")
+        for source in sources:
+            each = make_tool(source)
+            if each.name in made:
+                raise UsageError(
+                    f"two tools are named {each.name!r}. Give one of them another name with "
+                    "claude_sync.tool(name=...)."
+                )
+            made[each.name] = each
+    except UsageError as error:
+        error.option = "tools"
+        raise
     return tuple(made.values())
 
 

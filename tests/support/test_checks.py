@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import pickle
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from claude_sync.support.checks import (
     check_timeout,
     did_you_mean,
     nearest,
-    refuse,
     suggests_arguments,
 )
 
@@ -58,43 +56,6 @@ class Broken:
 
     def __call__(self, event):
         """Do nothing."""
-
-
-async def asynchronous(event):
-    """Nothing awaits it."""
-
-
-async def pieces(event):
-    """Nothing iterates over it."""
-    yield event
-
-
-def generator(event):
-    """Calling it runs nothing."""
-    yield event
-
-
-class Asynchronous:
-    """An object whose call is asynchronous."""
-
-    async def __call__(self, event):
-        """Nothing awaits it."""
-
-
-@each(
-    "function",
-    [
-        *(asynchronous, pieces, generator, Asynchronous(), functools.partial(asynchronous)),
-        *(lambda: None, lambda one, two: None, lambda *, event: None),
-        *("on_text", None, 5),
-    ],
-)
-def test_what_could_not_be_called_or_would_do_nothing(function):
-    """It is refused where it is passed, with what to do."""
-    with pytest.raises(UsageError, match="on_text") as caught:
-        check_function("on_text", function)
-    assert caught.value.option == "on_text"
-    assert callable(function) or "a function of one argument" in str(caught.value)
 
 
 @each(
@@ -157,22 +118,3 @@ def test_the_nearest_word(word, meant):
     words = ("timeout", "idle_timeout", "attach")
     assert nearest(word, words) == meant
     assert did_you_mean(word, words) == (f" Did you mean {meant!r}?" if meant else "")
-
-
-@each("name", ["env", "mcp_servers", "settings", "each key of env", "mcp_servers['a'].headers"])
-def test_values_that_may_be_secret_are_not_shown(name):
-    """Neither in the text nor in the data."""
-    error = refuse(name, "hunter2", "a dict")
-    assert "hunter2" not in str(error)
-    assert error.value is None
-    assert error.option in name
-
-
-def test_the_data_of_a_refusal():
-    """All of it is there, also after pickling; what cannot be pickled is its repr."""
-    error = refuse("effort", "hihg", "one of 'high', 'low'", nearest="high")
-    again = pickle.loads(pickle.dumps(error))
-    assert (again.option, again.value, again.nearest) == ("effort", "hihg", "high")
-    assert str(again).endswith("Did you mean 'high'?")
-    strange = pickle.loads(pickle.dumps(refuse("post", lambda: None, "a function")))
-    assert strange.value.startswith("<function")

@@ -249,20 +249,16 @@ def cell_lines(input: Input, disk: OnDisk, name: str) -> List[Line]:
     """What NotebookEdit does: the source of one cell is replaced, inserted or deleted."""
     cell_id = optional_text_of(input.get("cell_id"))
     mode = text_of(input.get("edit_mode")) or "replace"
-    source = plain_ends(text_of(input.get("new_source")))
+    source = "" if mode == "delete" else plain_ends(text_of(input.get("new_source")))
+    where = f"cell {cell_id}" if cell_id else "cell"
+    before, problem = ("", "") if mode == "insert" else cell_source(disk, cell_id)
+    notes = [note(f"# {problem}")] if problem else []
     if mode == "insert":
         kind = text_of(input.get("cell_type"))
-        where = f"after cell {cell_id}" if cell_id else "at the beginning"
-        title = f"{name} (new {kind + ' ' if kind else ''}cell {where})"
-        return diff("", ended(source), one_line(title))
-    title = one_line(f"{name} (cell {cell_id})" if cell_id else name)
-    before, problem = cell_source(disk, cell_id)
-    notes = [note(f"# {problem}")] if problem else []
-    if mode == "delete":
-        head = note(f"# Delete: {title}")
-        return [*notes, head, *(diff(ended(before), "", title)[2:] if before else [])]
-    if mode != "replace":
-        notes.append(note(f"# The edit mode {mode!r} is unknown."))
+        where = f"new {kind} cell " + (f"after {where}" if cell_id else "at the beginning")
+    elif mode != "replace":
+        where = f"{mode} {where}"
+    title = one_line(f"{name} ({where})")
     if before == source:
         return [*notes, note(f"# {title}: the source stays the same.")]
     return notes + diff(ended(before or ""), ended(source), title, is_whole=before is not None)
@@ -398,16 +394,20 @@ def is_of_the_system(path: str) -> bool:
 
 def link_notes(path: str, name: str, cwd: Optional[str]) -> Tuple[Line, ...]:
     """A line that tells where a link leads; nothing for a path without one."""
-    real, plain = os.path.realpath(path), os.path.abspath(path)
+    real, plain = os.path.realpath(path), [os.path.abspath(path)]
     if cwd:
         # A folder of the session that is reached through a link is nothing to tell.
-        inside = os.path.join(os.path.abspath(cwd), "")
-        if plain.startswith(inside):
-            plain = os.path.join(os.path.realpath(cwd), plain[len(inside) :])
-    if os.path.normcase(real) == os.path.normcase(plain):
+        plain.append(os.path.normpath(os.path.join(os.path.realpath(cwd), relative(path, cwd))))
+    if os.path.normcase(real) in map(os.path.normcase, plain):
         return ()
-    words = "is a link to" if os.path.islink(path) else "leads through a link to"
-    return (note(f"# {name} {words} {one_line(real)}"),)
+    return (note(f"# {name} leads through a link to {one_line(real)}"),)
+
+
+def relative(path: str, cwd: str) -> str:
+    """*path* from *cwd* on if it is below, else in full."""
+    inside = os.path.join(os.path.abspath(cwd), "")
+    path = os.path.normpath(os.path.join(inside, path))
+    return path[len(inside) :] if path.startswith(inside) else path
 
 
 def read_regular(path: str) -> Tuple[bytes, int]:
@@ -427,10 +427,7 @@ def read_regular(path: str) -> Tuple[bytes, int]:
 def shown_path(path: str, cwd: Optional[str]) -> str:
     """*path* on one line: relative if it is in the folder of the session, else in full."""
     if cwd and path and "\0" not in path:
-        inside = os.path.join(os.path.normpath(cwd), "")
-        path = os.path.normpath(os.path.join(cwd, path))
-        if path.startswith(inside) and len(path) > len(inside):
-            path = path[len(inside) :]
+        path = relative(path, cwd)
     return one_line(path.replace("\\", "/") if os.name == "nt" else path) or "(no file)"
 
 

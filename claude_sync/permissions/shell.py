@@ -183,6 +183,8 @@ class Reader:
             if character in ("", ")"):
                 raise Unreadable
             if character == "#":
+                if command.words and command.words[0].source == "[[":
+                    raise Unreadable
                 self.skip(COMMENT)
             elif character in ";&|\n":
                 command, needs_command = self.separator(command, needs_command)

@@ -97,19 +97,6 @@ def test_the_title_says_whether_a_file_is_new(asked, tmp_path):
     assert titles == [(*call, f"Claude wants to {verb} a file") for *call, verb in VERBS]
 
 
-def test_the_words_of_the_cli_are_the_title_of_a_new_file(asked):
-    """It may know more than we do; and a subagent is told as one."""
-    input = {"file_path": "new.txt", "content": "x"}
-    assert PermissionForm(asked("Write", input, title="Write it?")).title == "Write it?"
-    form = PermissionForm(asked("Write", input, agent_id="a1"))
-    assert form.title == "A subagent wants to create a file"
-
-
-def test_a_title_has_an_end(asked):
-    """Whatever a server calls its tool."""
-    assert len(PermissionForm(asked("x" * 5000)).title) < 250
-
-
 def test_details_are_what_the_preview_does_not_say(asked):
     """The description of a command is in its preview already."""
     form = PermissionForm(
@@ -295,14 +282,6 @@ def test_one_answer_replaces_another(questioned):
     assert (field.other, field.answer()) == ("", "Blue")
     field.choose(1, False)
     assert field.answer() is None
-
-
-def test_an_empty_text_takes_no_choice_away(questioned):
-    """A field that was only looked at is no answer."""
-    field = questioned(COLOURS).fields[0]
-    field.choose(0)
-    field.write("  ")
-    assert field.answer() == "Red"
 
 
 def test_several_answers_add_up(questioned):

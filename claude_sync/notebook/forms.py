@@ -15,7 +15,9 @@ from typing import Any
 from ..errors import UsageError
 from ..permissions import forms
 from ..permissions.forms import (
+    DECLINE,
     EVERYTHING,
+    OWN_WORDS,
     REASON,
     Choice,
     PermissionForm,
@@ -89,7 +91,7 @@ class FormWidgets:
             self._fields = [(field, *self._field(field, shown)) for field in form.fields]
             row = [
                 self._button("Answer", "success", partial(self._answer, form)),
-                self._button("No answer", "", form.decline),
+                self._button(DECLINE, "", form.decline),
             ]
         else:
             shown = [widgets.HTML(form_html(form))]
@@ -140,7 +142,7 @@ class FormWidgets:
             choice = self._widgets.SelectMultiple(options=options, layout=wide)
         elif options:
             choice = self._widgets.RadioButtons(options=options, value=None, layout=wide)
-        other = self._widgets.Text(placeholder="or in your own words")
+        other = self._widgets.Text(placeholder=OWN_WORDS)
         text = f'<div style="white-space: pre-wrap">{escape(field.text)}</div>'
         shown += [self._widgets.HTML(text), *([choice] if choice else []), other]
         return choice, other

@@ -40,6 +40,8 @@ SETTLING = 500
 # What every view says.
 REASON = "If not: why, or what to do instead (Claude reads this)"
 EVERYTHING = "Show everything"
+DECLINE = "Decline"
+OWN_WORDS = "Other, in your own words"
 DENIED_BY_PERSON = (
     "The user said no to this. Do not try to do the same in another way. Go on without it, or ask "
     "what to do instead."

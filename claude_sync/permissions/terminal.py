@@ -164,7 +164,7 @@ def ask_question(field: QuestionField, form: QuestionForm, read: Read, say: Say)
     wanted = "Numbers, with commas between" if field.is_multiple else "Number"
     forget_typed()
     while True:
-        reply = read(f"{wanted}, or your own words (n for no answer): ")
+        reply = read(f"{wanted}, or your own words (n to decline): ")
         if form.request.cancelled.is_set() or reply.lower() in ("n", "no"):
             return False
         numbers = [int(each) for each in re.split(r"[\s,]+", reply) if re.fullmatch("[0-9]+", each)]

@@ -243,7 +243,7 @@ QUESTION = json.dumps(
 
 @pytest.mark.parametrize(
     ("prompt", "question"),
-    [(WRITE, "Allow it?"), (f"[[tool AskUserQuestion {QUESTION}]]", "(n for no answer)")],
+    [(WRITE, "Allow it?"), (f"[[tool AskUserQuestion {QUESTION}]]", "(n to decline)")],
 )
 def test_ctrl_c_at_a_question_is_exit_code_130(terminal, prompt, question):
     """The turn is stopped, and nothing is said about it."""

@@ -11,6 +11,7 @@ from stand_in_requests import StandInRequest
 
 from claude_sync import Client
 from claude_sync.notebook import buttons, forms, show, waiting
+from claude_sync.permissions.forms import DECLINE
 from claude_sync.testing import ScriptedCli
 
 RULE = {
@@ -164,7 +165,7 @@ def test_questions_are_answered(board):
 def test_questions_may_be_left_unanswered(board):
     """Claude is told."""
     request = board.cli.ask_permission("AskUserQuestion", QUESTIONS)
-    click(board.box, "No answer")
+    click(board.box, DECLINE)
     assert board.cli.expect_reply(request)["behavior"] == "deny"
 
 

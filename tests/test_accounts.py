@@ -115,7 +115,7 @@ def test_an_answer_keeps_the_total_of_its_moment(client, cli):
 
 def test_a_question_that_was_asked_again_cost_both_tries(cli, monkeypatch):
     """In dollars, in tokens, and by model."""
-    monkeypatch.setattr("claude_sync.protocol.tries.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("claude_sync.protocol.outcomes.FIRST_WAIT", 0.0)
     told = [{"opus": {"costUSD": total, "inputTokens": tokens}} for total, tokens in COSTS]
     usage = {"input_tokens": 10}
     with Client(transport=cli, retries=1) as client:

@@ -40,8 +40,7 @@ from ..engine.launch.process import ProcessTransport
 from ..errors import CliDidNotStart, CliExited, CliNotFound, UsageError, describe_exit
 from ..log import logger, shortened
 from ..options import Options, options_from
-from ..protocol.codec import decode
-from ..protocol.lines import LineSplitter
+from ..protocol.codec import LineSplitter, decode
 from ..support.checks import check_seconds
 from ..support.redact import redact_lines, redact_text
 from ..support.waiting import Deadline

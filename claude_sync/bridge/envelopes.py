@@ -24,8 +24,7 @@ from typing import Any, Literal
 import ujson
 
 from ..log import STREAM_EVENT, logger, shortened
-from ..protocol.codec import integer
-from ..protocol.lines import LineSplitter
+from ..protocol.codec import LineSplitter, integer
 from ..support.text import short_json
 
 __all__ = [

@@ -30,8 +30,7 @@ from ..errors import ClaudeError, ClientClosed, TurnError, UsageError
 from ..hooks import hook_output
 from ..options import Options
 from ..permissions.request import LATER, PermissionAnswer, updates
-from ..protocol.codec import decode, encode
-from ..protocol.lines import LineSplitter
+from ..protocol.codec import LineSplitter, decode, encode
 from ..support.checks import did_you_mean
 from ..support.text import camel_case
 from .envelopes import Code, Envelope, Refused, line_prefix

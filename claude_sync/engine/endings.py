@@ -194,7 +194,7 @@ class Endings:
         if isinstance(error, NotLoggedIn):
             error.cli = self._program()
         elif isinstance(error, RateLimited):
-            from ..protocol.tries import reset_of
+            from ..protocol.outcomes import reset_of
 
             error.resets_at = reset_of(self.limit, failure.reason)
         return error
@@ -247,7 +247,7 @@ class Endings:
         # Only here: most programs never come to this.
         import random
 
-        from ..protocol.tries import is_worth_another_try, reset_of, wait_before
+        from ..protocol.outcomes import is_worth_another_try, reset_of, wait_before
         from ..support.redact import redact_text
 
         if not is_worth_another_try(error_class) or asked.was_cancelled or asked.interrupted:

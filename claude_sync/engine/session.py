@@ -40,10 +40,9 @@ from ..log import Naming, logger
 from ..messages.usage import Usage
 from ..options import unknown_to
 from ..prompts import FIRST_VERBATIM, is_verbatim
-from ..protocol.costs import CostMeter
+from ..protocol.costs import CostMeter, Tally
 from ..protocol.dialects import dialect_of
 from ..protocol.exchange import CONTEXT, QUESTION, STEER, Sent
-from ..protocol.tally import Tally
 from ..support.waiting import Changes, Deadline
 from .asked import Asked
 from .closing import Closer

@@ -7,15 +7,13 @@ function calls, and the threads of ``engine/`` wrap around it.
 
 ::
 
-    lines       bytes -> lines
-    codec       line <-> JSON object
-    parsing     JSON object -> typed message
+    codec       bytes -> lines -> JSON objects, and back
     streaming   stream events -> pieces of text, each character once
-    control     requests and replies, both ways
+    control     the envelopes of requests and replies, both ways
+    requests    a request of the CLI, from its arrival to its answer
     dialects    how questions, greetings and interrupts are put
     mcp         the CLI's talk with the program's own tools
-    turns       whose result is it, and who may be sent next
-    outcomes    a result -> an answer or an error
-    costs       running totals -> what one turn cost
-    tally       the size of the context; agent_usage: what each subagent used
+    exchange    whose result is it, and when may the next question be sent
+    outcomes    a result -> an answer, an error, or another try
+    costs       running totals -> what one turn cost; the size of the context
 """

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from claude_sync import CliDidNotStart, ClientClosed, CliExited, UnsupportedByCli, UsageError
-from claude_sync.engine.launch.last_words import error_at_the_end
+from claude_sync.engine.connection import error_at_the_end
 
 
 def connection_with(**given):

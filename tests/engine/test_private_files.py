@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from claude_sync import UsageError
-from claude_sync.engine.launch.private_files import PrivateFiles, remove_private_files
+from claude_sync.engine.launch.command import PrivateFiles, remove_private_files
 
 
 @pytest.fixture

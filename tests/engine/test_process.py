@@ -332,7 +332,7 @@ def as_root(monkeypatch):
 def launch_as(user, **settings):
     """How the CLI is started as a user."""
     options = Options(user=user, **settings)
-    return Launch(("claude",), {"HOME": "/root", "A": "b"}, None, {}, ("/t/a", "/t/b"), (), options)
+    return Launch(("claude",), {"HOME": "/root", "A": "b"}, None, {}, ("/t/a", "/t/b"), options)
 
 
 @posix_only

@@ -7,7 +7,7 @@ import pytest
 from patience import PATIENCE
 from stand_ins import Background
 
-import claude_sync.protocol.tries  # noqa: F401  (loaded late, and has constants to shorten)
+import claude_sync.protocol.outcomes  # noqa: F401  (loaded late, and has constants to shorten)
 from claude_sync import AskTimeout, Client, ClientClosed, CliExited, Overloaded, TurnInterrupted
 from claude_sync.testing import ScriptedCli, builders
 

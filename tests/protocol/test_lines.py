@@ -3,7 +3,7 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from claude_sync.protocol.lines import LineSplitter
+from claude_sync.protocol.codec import LineSplitter
 
 MARK = b"\xef\xbb\xbf"
 

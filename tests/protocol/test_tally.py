@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_sync.protocol.tally import Tally
+from claude_sync.protocol.costs import Tally
 
 SESSION = {"type": "system", "subtype": "init", "session_id": "s1"}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from claude_sync.errors import ApiError, CliExited, NotLoggedIn, Overloaded, RateLimited
-from claude_sync.protocol.tries import is_worth_another_try, reset_of, wait_before
+from claude_sync.protocol.outcomes import is_worth_another_try, reset_of, wait_before
 
 LATER = 1_900_000_000
 

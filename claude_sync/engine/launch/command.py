@@ -19,8 +19,10 @@ An unknown flag ends the CLI with exit code 1.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
 
@@ -31,10 +33,15 @@ from ...protocol.dialects import dialect_of
 from ...support.redact import redact_argv, redact_text
 from .discovery import find_cli
 from .environment import child_environment
-from .private_files import PrivateFiles, remove_private_files
-from .windows import LONGEST_COMMAND_LINE, command_line_length, creation_flags
 
 __all__ = ["Launch", "build_launch", "creation_flags", "redact_argv", "redact_text"]
+
+# The names in subprocess exist on Windows only.
+CREATE_NEW_PROCESS_GROUP = 0x00000200
+CREATE_NO_WINDOW = 0x08000000
+# CreateProcess takes 32,767 characters; what is missing to that is left for what the system and
+# a Node shim add.
+LONGEST_COMMAND_LINE = 30_000
 
 # Linux takes 131,072 bytes for one argument, whatever the total.
 LONGEST_ARGUMENT = 100_000
@@ -57,8 +64,6 @@ class Launch:
         cwd: Its folder, absolute; None for that of the program.
         initialize: The body of the ``initialize`` request, without ``subtype``.
         temporary_files: Private files it reads, each alone in a private folder.
-        moved_to_initialize: The options that are in *initialize* only because they are too
-            long for a flag.
         options: The options in force for this start, for transports that pass them on in
             another form: the conversation to go on with, the model in use.
         confidential: Settings that may hold secrets and that the client does not have itself:
@@ -71,7 +76,6 @@ class Launch:
     cwd: str | None
     initialize: dict[str, Any]
     temporary_files: tuple[str, ...] = ()
-    moved_to_initialize: tuple[str, ...] = ()
     options: Options | None = None
     confidential: list[Any] = field(default_factory=list)
 
@@ -109,8 +113,6 @@ def build_launch(
     model: str | None = None,
     permission_mode: str | None = None,
     budget_left: float | None = None,
-    hooks: Mapping[str, Any] | None = None,
-    sdk_servers: Sequence[str] = (),
     own_tools: Sequence[str] = (),
     json_schema: Mapping[str, Any] | None = None,
 ) -> Launch:
@@ -126,8 +128,6 @@ def build_launch(
         model: The model in use by now, instead of the options'.
         permission_mode: The mode in use by now, instead of the options'.
         budget_left: What is left of ``max_budget_usd``.
-        hooks: The hooks, as ``initialize`` takes them.
-        sdk_servers: The names of the MCP servers inside this program.
         own_tools: Names of tools of this program that need no permission.
         json_schema: The form of all answers; None takes ``returns`` if it is a dict.
 
@@ -172,7 +172,7 @@ def build_launch(
         words = [*program, *dialect_of(options.dialect).flags, *flags_of(options, files, cwd)]
         kept, moved = share_out(words, long_values(options), windows)
         argv = words + [value.word for value in kept]
-        initialize = first_request(options, hooks, sdk_servers)
+        initialize = first_request(options)
         for value in moved:
             setting = SETTINGS[value.option]
             if setting.key is not None:
@@ -184,10 +184,7 @@ def build_launch(
     except BaseException:
         remove_private_files(files.paths)
         raise
-    in_initialize = tuple(value.option for value in moved if SETTINGS[value.option].key)
-    return Launch(
-        tuple(argv), environment, cwd, initialize, tuple(files.paths), in_initialize, options
-    )
+    return Launch(tuple(argv), environment, cwd, initialize, tuple(files.paths), options)
 
 
 def fallback_beside(model: str, options: Options) -> str | None:
@@ -369,19 +366,13 @@ def check_argv(argv: Sequence[str], windows: bool) -> None:
         )
 
 
-def first_request(
-    options: Options, hooks: Mapping[str, Any] | None, sdk_servers: Sequence[str]
-) -> dict[str, Any]:
+def first_request(options: Options) -> dict[str, Any]:
     """The body of ``initialize``, as far as it does not depend on lengths."""
     request: dict[str, Any] = {}
     if isinstance(options.system_prompt, Mapping):
         for name, key in PROMPT_KEYS.items():
             if options.system_prompt.get(name) is not None:
                 request[key] = options.system_prompt[name]
-    if hooks:
-        request["hooks"] = dict(hooks)
-    if sdk_servers:
-        request["sdkMcpServers"] = list(sdk_servers)
     for name, setting in SETTINGS.items():
         value = getattr(options, name)
         if setting.key and setting.flag is None and setting.kept == "cli" and setting.is_set(value):
@@ -389,3 +380,70 @@ def first_request(
     if request.get("skills") == "all":
         del request["skills"]  # a permission rule alone; an empty list hides every skill
     return request
+
+
+# Private files.
+
+
+class PrivateFiles:
+    """
+    Files for one run of the CLI that nobody else on the machine may read.
+
+    They hold what must not stand on a command line: keys of MCP servers, settings, a very long
+    prompt. One folder (mode 0700) for each run, made when it is needed; ``paths`` lists the files.
+    """
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self._folder: str | None = None
+
+    def write(self, name: str, text: str) -> str:
+        """Write *text* to a new file (mode 0600) and return its path."""
+        try:
+            content = text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                f"{name}: {error.reason} (character {error.start}); remove it"
+            ) from error
+        if self._folder is None:
+            import tempfile  # slow to import, and few programs need it
+
+            self._folder = tempfile.mkdtemp(prefix="claude-sync-")
+        path = os.path.join(self._folder, name)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+            self.paths.append(path)
+            file.write(content)
+        return path
+
+
+def remove_private_files(paths: Iterable[str]) -> None:
+    """Remove *paths* and their folders; what is gone already is no error."""
+    folders = set()
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        folders.add(os.path.dirname(path))
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
+# Windows. Nothing here needs it to be imported or tested.
+
+
+def creation_flags(windows: bool) -> int:
+    """
+    The ``creationflags`` of Popen.
+
+    No console window pops up for a program that has none, and a Ctrl-C in the
+    console of the program does not reach the CLI. 0 elsewhere.
+    """
+    return CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP if windows else 0
+
+
+def command_line_length(argv: Sequence[str]) -> int:
+    """How many characters CreateProcess gets for *argv*, quotes included."""
+    from subprocess import list2cmdline  # there on every platform; imported when needed
+
+    return len(list2cmdline(argv))

@@ -7,20 +7,20 @@ import sys
 
 import pytest
 
-from claude_sync.engine.launch import windows
+from claude_sync.engine.launch import command
 
 
 def test_other_systems_need_no_flags():
     """0 is what Popen takes everywhere."""
-    assert windows.creation_flags(False) == 0
+    assert command.creation_flags(False) == 0
 
 
 def test_the_numbers_are_those_of_windows():
     """No window, a group of its own."""
-    assert windows.creation_flags(True) == 0x08000200
+    assert command.creation_flags(True) == 0x08000200
     if sys.platform == "win32":
-        assert windows.CREATE_NO_WINDOW == subprocess.CREATE_NO_WINDOW
-        assert windows.CREATE_NEW_PROCESS_GROUP == subprocess.CREATE_NEW_PROCESS_GROUP
+        assert command.CREATE_NO_WINDOW == subprocess.CREATE_NO_WINDOW
+        assert command.CREATE_NEW_PROCESS_GROUP == subprocess.CREATE_NEW_PROCESS_GROUP
 
 
 @pytest.mark.parametrize(
@@ -28,4 +28,4 @@ def test_the_numbers_are_those_of_windows():
 )
 def test_the_length_counts_quotes(argv, length):
     """What CreateProcess gets is longer than the words."""
-    assert windows.command_line_length(argv) == length
+    assert command.command_line_length(argv) == length

@@ -420,7 +420,7 @@ def test_steer_adds_to_the_running_turn(client, cli):
     later = client.submit("later")
     cli.say(
         builders.result("Bonjour", [user["uuid"], steered["uuid"]], session_id=cli.session_id),
-        *cli.after_result([user["uuid"], steered["uuid"]], "completed"),
+        *cli.progress([user, steered], "completed"),
     )
     assert turn.result(PATIENCE) == "Bonjour"
     cli.answer("Hello", prompt="later")

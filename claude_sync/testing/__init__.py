@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     from .scripted import ScriptedCli
     from .stand_in import StandIn
 
+HOMES = {
+    "LoopbackModel": "model",
+    "Recording": "recording",
+    "ReplayDifference": "recording",
+    "ScriptedCli": "scripted",
+    "StandIn": "stand_in",
+    "Tape": "fixtures",
+}
 __all__ = [
     "LoopbackModel",
     "Recording",
@@ -37,27 +45,15 @@ __all__ = [
     "builders",
 ]
 
-HOMES = {
-    "LoopbackModel": ".model",
-    "Recording": ".recording",
-    "ReplayDifference": ".recording",
-    "ScriptedCli": ".scripted",
-    "StandIn": ".stand_in",
-    "Tape": ".fixtures",
-}
-
 
 if not TYPE_CHECKING:  # a checker would believe that there is every name
 
     def __getattr__(name: str) -> Any:
         """Load *name* from its module, the first time it is asked for."""
-        if name == "builders":
-            return importlib.import_module(".builders", __name__)
-        if name not in HOMES:
+        if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(HOMES[name], __name__), name)
-        globals()[name] = value
-        return value
+        module = importlib.import_module(f".{HOMES.get(name, name)}", __name__)
+        return getattr(module, name, module)
 
 
 def __dir__() -> list[str]:

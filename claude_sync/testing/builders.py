@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     Wire = dict[str, Any]
     Content = Union[str, dict[str, Any], list[dict[str, Any]]]
 
-__all__ = [
-    *("ABSENT", "API_MESSAGE_ID", "CAPABILITIES", "MODEL", "SESSION_ID", "VERSIONS", "assistant"),
-    *("background_tasks_changed", "block_start", "block_stop", "can_use_tool", "control_cancel"),
-    *("control_error", "control_request", "control_response", "hook_callback", "init"),
-    *("initialize_response", "input_json_delta", "interrupted_result", "lifecycle", "mcp_message"),
-    *("message_delta", "message_start", "message_stop", "new_uuid", "replay", "result"),
-    *("session_state", "status", "stream_event", "stream_of", "system", "task_notification"),
-    *("task_started", "task_updated", "text", "text_delta", "thinking", "thinking_delta"),
-    *("tool_result", "tool_use", "user"),
-]
-
 SESSION_ID = "5e551011-0000-4000-8000-000000000001"
 API_MESSAGE_ID = "msg_00000000000000000001"
 MODEL = "claude-stand-in-1"
@@ -64,12 +53,10 @@ def new_uuid() -> str:
 
 def made(message: Wire, fields: Mapping[str, Any]) -> Wire:
     """*message* with *fields*, of the session and with an id unless they say otherwise."""
-    message.setdefault("session_id", SESSION_ID)
-    message.setdefault("uuid", None)
-    message.update(fields)
-    if message["uuid"] is None:
-        message["uuid"] = new_uuid()
-    return {key: value for key, value in message.items() if value is not ABSENT}
+    whole = {"session_id": SESSION_ID, "uuid": None, **message, **fields}
+    if whole["uuid"] is None:
+        whole["uuid"] = new_uuid()
+    return {key: value for key, value in whole.items() if value is not ABSENT}
 
 
 # Blocks: what is inside assistant and user messages.
@@ -138,14 +125,8 @@ def user(content: Any, parent: str | None = None, **fields: Any) -> Wire:
 
 def replay(message: Mapping[str, Any], **fields: Any) -> Wire:
     """The echo of a user message that the client sent."""
-    echoed = {
-        "type": "user",
-        "message": message.get("message"),
-        "parent_tool_use_id": None,
-        "uuid": message.get("uuid"),
-        "isReplay": True,
-    }
-    return made(echoed, fields)
+    same = {name: message.get(name) for name in ("message", "uuid")}
+    return made({"type": "user", **same, "parent_tool_use_id": None, "isReplay": True}, fields)
 
 
 def result(text: str | None = "", uuids: Iterable[str | None] = (), **fields: Any) -> Wire:
@@ -207,23 +188,14 @@ def stream_event(
     **fields: Any,
 ) -> Wire:
     """An event of the Messages API, passed on by the CLI."""
-    message = {
-        "type": "stream_event",
-        "event": dict(event),
-        "session_id": SESSION_ID,
-        "parent_tool_use_id": parent,
-        "uuid": None,
-        "api_message_id": message_id,
-    }
-    return made(message, fields)
+    message = {"type": "stream_event", "event": dict(event), "parent_tool_use_id": parent}
+    return made({**message, "api_message_id": message_id}, fields)
 
 
-def message_start(
-    message_id: str = API_MESSAGE_ID, parent: str | None = None, model: str = MODEL, **fields: Any
-) -> Wire:
+def message_start(message_id: str = API_MESSAGE_ID, model: str = MODEL, **fields: Any) -> Wire:
     """Claude begins a message."""
     message = assistant([], message_id, model=model)["message"]
-    return stream_event({"type": "message_start", "message": message}, message_id, parent, **fields)
+    return stream_event({"type": "message_start", "message": message}, message_id, **fields)
 
 
 def block_start(block: Mapping[str, Any] | None = None, index: int = 0, **fields: Any) -> Wire:
@@ -233,14 +205,14 @@ def block_start(block: Mapping[str, Any] | None = None, index: int = 0, **fields
     return stream_event(event, **fields)
 
 
-def text_delta(text: str, index: int = 0, parent: str | None = None, **fields: Any) -> Wire:
+def text_delta(text: str, index: int = 0, **fields: Any) -> Wire:
     """A piece of text."""
-    return delta({"type": "text_delta", "text": text}, index, parent=parent, **fields)
+    return delta({"type": "text_delta", "text": text}, index, **fields)
 
 
-def thinking_delta(thinking: str, index: int = 0, parent: str | None = None, **fields: Any) -> Wire:
+def thinking_delta(thinking: str, index: int = 0, **fields: Any) -> Wire:
     """A piece of thinking."""
-    return delta({"type": "thinking_delta", "thinking": thinking}, index, parent=parent, **fields)
+    return delta({"type": "thinking_delta", "thinking": thinking}, index, **fields)
 
 
 def input_json_delta(partial_json: str, index: int = 0, **fields: Any) -> Wire:
@@ -261,11 +233,8 @@ def block_stop(index: int = 0, **fields: Any) -> Wire:
 
 def message_delta(stop_reason: str | None = "end_turn", **fields: Any) -> Wire:
     """How the message ends."""
-    event = {
-        "type": "message_delta",
-        "delta": {"stop_reason": stop_reason, "stop_sequence": None},
-        "usage": {"output_tokens": 7},
-    }
+    ending = {"stop_reason": stop_reason, "stop_sequence": None}
+    event = {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 7}}
     return stream_event(event, **fields)
 
 
@@ -370,14 +339,8 @@ def lifecycle(uuid: str | None, state: str, **fields: Any) -> Wire:
 
 def task_started(task_id: str, description: str = "a task", **fields: Any) -> Wire:
     """A subagent (unless ``task_type`` says otherwise) begins to work in the background."""
-    message: Wire = {
-        "task_id": task_id,
-        "description": description,
-        "task_type": "local_agent",
-        "is_backgrounded": True,
-        **fields,
-    }
-    return system("task_started", **message)
+    about: Wire = {"task_id": task_id, "description": description, "is_backgrounded": True}
+    return system("task_started", **{**about, "task_type": "local_agent", **fields})
 
 
 def task_updated(task_id: str, status: str = "completed", **fields: Any) -> Wire:

@@ -37,15 +37,7 @@ if TYPE_CHECKING:
 
     Wire = dict[str, Any]
 
-__all__ = [
-    "CliSide",
-    "EndOfInput",
-    "ExpectedInVain",
-    "encoded",
-    "last_text_of",
-    "text_of",
-    "words_of",
-]
+__all__ = ["CliSide", "EndOfInput", "ExpectedInVain", "encoded"]
 
 # Where a key given to expect() is looked for, in this order.
 PLACES = ((), ("request",), ("response",), ("response", "response"), ("message",))
@@ -146,50 +138,52 @@ class CliSide:
     def initialized(self, request: Mapping[str, Any], **fields: Any) -> Wire:
         """The answer to an ``initialize`` request."""
         if self.style == "new":
-            fields = {
-                "claude_code_version": self.version,
-                "current_permission_mode": self.mode,
-                **fields,
-            }
+            ours = {"claude_code_version": self.version, "current_permission_mode": self.mode}
+            fields = {**ours, **fields}
         body = builders.initialize_response(self.style, **fields)
         return builders.control_response(request["request_id"], body)
 
     # The parts of a turn.
 
+    @property
+    def ours(self) -> Wire:
+        """What every message of this conversation has."""
+        return {"session_id": self.session_id}
+
     def repetition(self, user: Mapping[str, Any]) -> list[Wire]:
         """The question again, if this CLI repeats it: old ones leave out slash commands."""
         left_out = self.style == "old" and last_text_of(user).startswith("/")
-        if left_out or not self.replays:
-            return []
-        return [builders.replay(user, session_id=self.session_id)]
+        return [] if left_out or not self.replays else [builders.replay(user, **self.ours)]
+
+    def state(self, state: str) -> list[Wire]:
+        """The state of the session, if the client wants to know."""
+        return [builders.session_state(state, **self.ours)] if self.session_states else []
+
+    def progress(self, users: Iterable[Mapping[str, Any]], *states: str) -> list[Wire]:
+        """How far this CLI is with user messages, if it is new."""
+        return [
+            builders.lifecycle(uuid, state, **self.ours)
+            for uuid in self.uuids(users)
+            for state in states
+            if uuid
+        ]
+
+    def uuids(self, users: Iterable[Mapping[str, Any]]) -> list[str | None]:
+        """The ids by which a new CLI speaks of user messages."""
+        return [user.get("uuid") for user in users] if self.style == "new" else []
 
     def beginning(self, user: Mapping[str, Any], announced: bool = False) -> list[Wire]:
         """What comes before Claude says anything; *announced*: that it is queued was said."""
-        messages = []
-        if self.session_states:
-            messages.append(builders.session_state("running", session_id=self.session_id))
-        uuid = user.get("uuid")
-        if self.style == "new" and uuid:
-            if not announced:
-                messages.append(builders.lifecycle(uuid, "queued", session_id=self.session_id))
-            messages.append(builders.lifecycle(uuid, "started", session_id=self.session_id))
-        messages.append(self.init())
-        return messages
+        states = ["started"] if announced else ["queued", "started"]
+        return [*self.state("running"), *self.progress([user], *states), self.init()]
 
     def init(self) -> Wire:
         """The message that begins a turn."""
-        more: Wire = {}
-        if self.form is not None:
-            more["tools"] = [*builders.TOOLS, "StructuredOutput"]
-        return builders.init(
-            self.session_id,
-            self.version,
-            **more,
-            model=self.model,
-            permissionMode=self.mode,
-            cwd=self.cwd,
-            capabilities=list(builders.CAPABILITIES) if self.style == "new" else builders.ABSENT,
-        )
+        tools = {"tools": [*builders.TOOLS, "StructuredOutput"]} if self.form is not None else {}
+        more: Wire = {"model": self.model, "permissionMode": self.mode, "cwd": self.cwd, **tools}
+        is_new = self.style == "new"
+        more["capabilities"] = list(builders.CAPABILITIES) if is_new else builders.ABSENT
+        return builders.init(self.session_id, self.version, **more)
 
     def next_message_id(self) -> str:
         """The id of a new message of Claude."""
@@ -198,50 +192,42 @@ class CliSide:
         return self.message_id
 
     def spoken(self, text: str, pieces: Sequence[str] | None = None) -> list[Wire]:
-        """A message of Claude, with a message id of its own."""
+        """A message of Claude, with a message id that is new."""
         identity = self.next_message_id()
-        common: Wire = {"session_id": self.session_id, "model": self.model}
         if not self.partial:
-            return [builders.assistant(text, identity, **common)]
+            return [builders.assistant(text, identity, model=self.model, **self.ours)]
         cut = words_of(text) if pieces is None else pieces
-        messages = builders.stream_of(cut, identity, complete=True, session_id=self.session_id)
+        messages = builders.stream_of(cut, identity, complete=True, **self.ours)
         for message in messages:
             if "message" in message:
                 message["message"]["model"] = self.model
         return messages
 
-    def ending(self, users: Iterable[Mapping[str, Any]], text: str, **fields: Any) -> list[Wire]:
+    def ending(self, users: Sequence[Mapping[str, Any]], text: str, **fields: Any) -> list[Wire]:
         """The result and what follows it."""
-        uuids = [user.get("uuid") for user in users] if self.style == "new" else []
-        result = builders.result(text, uuids, **{"session_id": self.session_id, **fields})
-        return [result, *self.after_result(uuids, "completed")]
+        result = builders.result(text, self.uuids(users), **{**self.ours, **fields})
+        return [result, *self.progress(users, "completed"), *self.state("idle")]
 
     def interruption(
-        self, users: Iterable[Mapping[str, Any]], text: str, **fields: Any
+        self, users: Sequence[Mapping[str, Any]], text: str, **fields: Any
     ) -> list[Wire]:
         """What comes after the answer to an interrupt."""
-        uuids = [user.get("uuid") for user in users] if self.style == "new" else []
-        common: Wire = {"session_id": self.session_id}
-        messages = []
-        if text and self.style == "new":
-            messages.append(builders.assistant(text, self.message_id, aborted=True, **common))
         note = fields.pop("note", "[Request interrupted by user]")
-        messages.append(builders.user([builders.text(note)], **common))
-        if text and self.style == "new" and self.partial:
-            rest: Wire = {"message_id": self.message_id, **common}
-            messages += [builders.block_stop(**rest), builders.message_delta(None, **rest)]
-            messages.append(builders.message_stop(**rest))
-        messages.append(builders.interrupted_result(uuids, self.style, **common, **fields))
-        return [*messages, *self.after_result(uuids, "cancelled")]
-
-    def after_result(self, uuids: Iterable[str | None], state: str) -> list[Wire]:
-        """What a new CLI tells when a turn is over."""
-        messages = [
-            builders.lifecycle(uuid, state, session_id=self.session_id) for uuid in uuids if uuid
+        said: list[Wire] = []
+        rest: list[Wire] = []
+        if text and self.style == "new":
+            said = [builders.assistant(text, self.message_id, aborted=True, **self.ours)]
+            about: Wire = {"message_id": self.message_id, **self.ours}
+            rest = [builders.block_stop(**about), builders.message_delta(None, **about)]
+            rest.append(builders.message_stop(**about))
+        return [
+            *said,
+            builders.user([builders.text(note)], **self.ours),
+            *(rest if self.partial else []),
+            builders.interrupted_result(self.uuids(users), self.style, **self.ours, **fields),
+            *self.progress(users, "cancelled"),
+            *self.state("idle"),
         ]
-        if self.session_states:
-            messages.append(builders.session_state("idle", session_id=self.session_id))
-        return messages
 
     # What a carrier provides.
 

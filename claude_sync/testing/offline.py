@@ -47,7 +47,8 @@ __all__ = ["NOTICE", "Echo", "echo"]
 
 NOTICE = "offline stand-in: no model is involved, answers are echoes"
 MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
-WINDOW = 200_000
+FREE = {"id": "free_space", "name": "Free space", "tokens": 200_000, "kind": "free"}
+EMPTY_CONTEXT = {"categories": [FREE], "totalTokens": 0, "maxTokens": 200_000, "percentage": 0}
 DIRECTIVE = re.compile(
     r"\[\[(?:(sleep|pace|background|deltas|size) (\d+(?:\.\d+)?)\]\]|(empty)\]\]|tool (\S+) )"
 )
@@ -109,10 +110,6 @@ class Echo:
         self._denials: list[Wire] = []
         self._tools_used = 0
 
-    @property
-    def _ours(self) -> Wire:
-        return {"session_id": self.cli.session_id}
-
     def run(self) -> None:
         """Hear and answer, until the input ends and every question has its answer."""
         while True:
@@ -154,10 +151,9 @@ class Echo:
     def take_question(self, user: Wire) -> None:
         """Keep *user* until its turn; say that it is queued if that may take a while."""
         self.waiting.append(user)
-        uuid = user.get("uuid")
-        if self.turn and uuid and self.cli.style == "new":
-            self._announced.add(uuid)
-            self.cli.say(builders.lifecycle(uuid, "queued", **self._ours))
+        if self.turn:
+            self._announced.add(user.get("uuid"))
+            self.cli.say(*self.cli.progress([user], "queued"))
 
     def _wait(self, seconds: float) -> None:
         """Take in what comes in so many seconds; raise Interrupted if the turn is to end."""
@@ -200,7 +196,9 @@ class Echo:
                 self.cli.refuse(request, *refused.args)
             else:
                 if subtype == "set_permission_mode":
-                    self.cli.say(builders.status(None, permissionMode=self.cli.mode, **self._ours))
+                    self.cli.say(
+                        builders.status(None, permissionMode=self.cli.mode, **self.cli.ours)
+                    )
         else:
             text = f"Unsupported control request subtype: {subtype}"
             self.cli.refuse({"request_id": request.get("request_id")}, text, "unsupported_request")
@@ -221,13 +219,14 @@ class Echo:
         """End the running turn; with ``cancel_queued`` drop what waits, too."""
         if self.asking is not None:
             self.cli.cancel(self.asking)
-        receipt: Wire = {"still_queued": [user.get("uuid") for user in self.waiting]}
+        waiting = list(self.waiting)
+        uuids = [user.get("uuid") for user in waiting]
         if body.get("cancel_queued"):
-            receipt = {"still_queued": [], "cancelled": receipt["still_queued"]}
             self.waiting.clear()
-        self.cli.reply(request, **receipt)
-        for uuid in receipt.get("cancelled", ()):
-            self.cli.say(builders.lifecycle(uuid, "cancelled", **self._ours))
+            self.cli.reply(request, still_queued=[], cancelled=uuids)
+            self.cli.say(*self.cli.progress(waiting, "cancelled"))
+        else:
+            self.cli.reply(request, still_queued=uuids)
         self._interrupted = bool(self.turn)
 
     def _call_server(self, server: str, method: str, params: Wire) -> Wire:
@@ -267,8 +266,7 @@ class Echo:
         """Answer *user* as the directives in its prompt say."""
         cli, given = self.cli, dict(directives)
         if "empty" in given:
-            uuids = [user.get("uuid")] if cli.style == "new" else []
-            cli.say(builders.result("", uuids, **self._ours, **self._money()))
+            cli.say(builders.result("", cli.uuids([user]), **cli.ours, **self._money()))
             return
         cli.begin_turn(user, user.get("uuid") in self._announced)
         texts = []
@@ -286,7 +284,7 @@ class Echo:
             self._stream(text, pieces, count)
         elif "size" in given:
             text = "x" * int(given["size"])
-            cli.say(builders.assistant(text, cli.next_message_id(), **self._ours))
+            cli.say(builders.assistant(text, cli.next_message_id(), **self.cli.ours))
         else:
             text = "\n".join(texts) or "echo: " + described(user)
             pieces = words_of(text)
@@ -323,9 +321,7 @@ class Echo:
         texts = []
         while self.waiting:
             user = self.waiting.popleft()
-            if self.cli.style == "new" and user.get("uuid"):
-                self.cli.say(builders.lifecycle(user["uuid"], "started", **self._ours))
-            self.cli.say(*self.cli.repetition(user))
+            self.cli.say(*self.cli.progress([user], "started"), *self.cli.repetition(user))
             self.turn.append(user)
             texts.append("echo: " + described(user))
         return texts
@@ -337,10 +333,10 @@ class Echo:
         cli.say(*cli.beginning(user, user.get("uuid") in self._announced))
         if command == "compact":
             metadata = {"compact_metadata": {"trigger": "manual", "pre_tokens": 19}}
-            cli.say(builders.system("compact_boundary", **metadata, **self._ours))
+            cli.say(builders.system("compact_boundary", **metadata, **self.cli.ours))
         if cli.style == "old" or command == "compact":
             text = f"<local-command-stdout>{output}</local-command-stdout>"
-            cli.say(builders.user(text, isReplay=True, **self._ours))
+            cli.say(builders.user(text, isReplay=True, **self.cli.ours))
             output = ""
         cli.say(*cli.repetition(user))
         if command == "clear":
@@ -361,11 +357,6 @@ class Echo:
             **({} if form is None else {"structured_output": example_of(form)}),
         }
 
-    def _state(self, state: str) -> list[Wire]:
-        """The state of the session, if the client wants to know."""
-        wanted = self.cli.session_states
-        return [builders.session_state(state, **self._ours)] if wanted else []
-
     # Agents in the background.
 
     def _start_background(self, seconds: float) -> None:
@@ -375,13 +366,13 @@ class Echo:
         self.background.sort()
         alive = [each for _, each in self.background]
         self.cli.say(
-            builders.background_tasks_changed(alive, **self._ours),
-            builders.task_started(task, **self._ours),
+            builders.background_tasks_changed(alive, **self.cli.ours),
+            builders.task_started(task, **self.cli.ours),
         )
 
     def _report_back(self, task: str) -> None:
         """A turn that nobody asked for: a background agent says how it ended."""
-        cli, ours = self.cli, self._ours
+        cli, ours = self.cli, self.cli.ours
         text = f"echo: the background task {task} has ended"
         origin = {"kind": "task-notification", "producer": "session-task", "runId": task}
         alive = [other for _, other in self.background]
@@ -389,11 +380,11 @@ class Echo:
             builders.task_updated(task, **ours),
             builders.task_notification(task, **ours),
             builders.background_tasks_changed(alive, **ours),
-            *self._state("running"),
+            *self.cli.state("running"),
             cli.init(),
             *cli.spoken(text),
             builders.result(text, origin=origin, **ours, **self._paid()),
-            *([] if alive else self._state("idle")),
+            *([] if alive else self.cli.state("idle")),
         )
 
     # Tools.
@@ -404,7 +395,7 @@ class Echo:
         self._tools_used += 1
         identity = f"toolu_{cli.next_message_id()[-12:]}{self._tools_used:02d}"
         block = builders.tool_use(name, input, identity)
-        cli.say(builders.assistant(block, cli.message_id, model=cli.model, **self._ours))
+        cli.say(builders.assistant(block, cli.message_id, model=cli.model, **self.cli.ours))
         interrupted, decision = False, {}
         try:
             decision = self._decision(name, input, identity)
@@ -420,7 +411,7 @@ class Echo:
             interrupted, is_error = True, True
             output = "The user doesn't want to proceed with this tool use."
         result = builders.tool_result(identity, output, is_error)
-        cli.say(builders.user(result, **self._ours))
+        cli.say(builders.user(result, **self.cli.ours))
         if interrupted:
             raise Interrupted(" for tool use")
         return f"{name}: {output}"
@@ -434,13 +425,13 @@ class Echo:
         allowed = (cli.option("--allowedTools") or "").split(",")
         if cli.mode == "bypassPermissions" or name in allowed:
             return {"behavior": "allow"}
-        cli.say(*self._state("requires_action"))
+        cli.say(*self.cli.state("requires_action"))
         self.asking = cli.ask_permission(name, input, tool_use_id=identity)
         try:
             reply = self._reply_to(self.asking)
         finally:
             self.asking = None
-        cli.say(*self._state("running"))
+        cli.say(*self.cli.state("running"))
         if reply is None:
             return {"behavior": "deny", "message": "Tool permission stream closed"}
         decision = reply.get("response")
@@ -525,28 +516,12 @@ class Echo:
         change(body["serverName"])
         return done
 
-    def _context_usage(self, _: Wire) -> Wire:
-        free = {"id": "free_space", "name": "Free space", "tokens": WINDOW, "kind": "free"}
-        sizes = {"totalTokens": 0, "maxTokens": WINDOW, "percentage": 0}
-        return {"categories": [free], "model": self.cli.model, **sizes}
-
-    def _usage(self, _: Wire) -> Wire:
-        session = {"total_cost_usd": self.cost, "model_usage": {}}
-        return {"session": session, "subscription_type": None, "rate_limits": None}
-
-    def _rewind(self, body: Wire) -> Wire:
-        changes: Wire = {"filesChanged": [], "insertions": 0, "deletions": 0}
-        return {"canRewind": True, **(changes if body.get("dry_run") else {})}
-
     def _stop_task(self, body: Wire) -> Wire:
         self.background = [each for each in self.background if each[1] != body.get("task_id")]
         return {}
 
 
 CONTROLS: dict[Any, Callable[[Echo, Wire], Wire]] = {
-    **dict.fromkeys(
-        ("set_max_thinking_tokens", "background_tasks", "rename_session"), lambda *_: {}
-    ),
     "set_model": Echo._set_model,
     "set_permission_mode": Echo._set_mode,
     "get_settings": Echo._get_settings,
@@ -555,14 +530,14 @@ CONTROLS: dict[Any, Callable[[Echo, Wire], Wire]] = {
     "mcp_set_servers": Echo._set_servers,
     "mcp_reconnect": Echo._reconnect,
     "mcp_toggle": Echo._toggle,
-    "get_context_usage": Echo._context_usage,
-    "get_usage": Echo._usage,
-    "rewind_files": Echo._rewind,
     "stop_task": Echo._stop_task,
-    "side_question": lambda _, body: {
-        "response": f"echo: {body.get('question')}",
-        "synthetic": False,
-    },
+    "side_question": lambda _, body: {"response": f"echo: {body.get('question')}"},
+    "get_usage": lambda echo, _: {"session": {"total_cost_usd": echo.cost, "model_usage": {}}},
+    "get_context_usage": lambda echo, _: {**EMPTY_CONTEXT, "model": echo.cli.model},
+    "rewind_files": lambda *_: {"canRewind": True, "filesChanged": []},
+    "set_max_thinking_tokens": lambda *_: {},
+    "background_tasks": lambda *_: {},
+    "rename_session": lambda *_: {},
 }
 
 
@@ -600,9 +575,7 @@ def described_block(block: Mapping[str, Any]) -> str:
     """One block of a user message, in words."""
     if block.get("type") == "text":
         return str(block.get("text"))
-    source = block.get("source")
-    if not isinstance(source, dict):
-        return f"[{block.get('type')}]"
+    source = block.get("source") or {}
     data = str(source.get("data", ""))
     size = f"{len(data)} characters"
     if source.get("type") == "base64":
@@ -615,11 +588,13 @@ def described_block(block: Mapping[str, Any]) -> str:
 
 # Optional parts that hold themselves would never end.
 DEEPEST = 8
-# Tried one after the other where a pattern is given.
-TEXTS = ("echo", "1", "1.50", "2026-03-01", "ECHO", "echo@example.org")
 # What the description of a text says of it: "Format: date."
 FORMAT = re.compile(r"\bFormat: ([\w-]+)")
 SAMPLES = {
+    "text": "echo",
+    "number": "1",
+    "name": "ECHO",
+    "address": "echo@example.org",
     "date": "2026-03-01",
     "date-time": "2026-03-01T14:30:00Z",
     "decimal": "1.50",
@@ -665,12 +640,12 @@ def example_of(schema: Any, root: Any = None, depth: int = 0) -> Any:
 
 
 def example_text(schema: Mapping[str, Any]) -> str:
-    """A text that has the format and the pattern that the schema names."""
-    described = FORMAT.search(str(schema.get("description", "")))
-    texts = (*filter(None, [described and SAMPLES.get(described.group(1))]), *TEXTS)
+    """A text that has the format or the pattern that the schema names."""
+    found = FORMAT.search(str(schema.get("description", "")))
+    sample = SAMPLES.get(found.group(1) if found else "", SAMPLES["text"])
     try:
-        pattern = re.compile(str(schema.get("pattern", "")))
-    except re.error:  # JavaScript's may be
-        pattern = re.compile("")
-    text = next(filter(pattern.search, texts), TEXTS[0])
-    return text.ljust(int(schema.get("minLength", 0)), ".")
+        fits = re.compile(str(schema.get("pattern", ""))).search
+        sample = next(filter(fits, (sample, *SAMPLES.values())), sample)
+    except re.error:  # a pattern that only JavaScript understands
+        pass
+    return sample.ljust(int(schema.get("minLength", 0)), ".")

@@ -105,7 +105,8 @@ class Tape:
     def _hide_folder(self) -> None:
         # Inside somebody's home it is recorded without that.
         conceal = Concealer(os.environ).text
-        lines = self._fresh.read_text("utf-8", "surrogateescape").splitlines()
+        # Not splitlines(), which takes more than the end of a line for one.
+        lines = self._fresh.read_text("utf-8", "surrogateescape").strip("\n").split("\n")
         for folder in self._folders.values():
             for form in (folder, conceal(folder)):
                 hidden = [hidden_folders(json.loads(line), {FOLDER_NAME: form}) for line in lines]

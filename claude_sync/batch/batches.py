@@ -125,20 +125,21 @@ class Batch(Generic[D]):
 
     def to_jsonl(self, path: Any) -> int:
         """Write the items into a file, one JSON object a line, as they come; how many."""
-        return self._write(path, "jsonl")
+        return self.write(path, "jsonl")
 
     def to_csv(self, path: Any) -> int:
         """Write the items into a CSV file, as they come; fields of typed answers are columns."""
-        return self._write(path, "csv")
+        return self.write(path, "csv")
 
     def to_parquet(self, path: Any) -> int:
         """As :meth:`to_csv`, into a Parquet file with typed columns. Needs pyarrow."""
-        return self._write(path, "parquet")
+        return self.write(path, "parquet")
 
-    def _write(self, path: Any, kind: str) -> int:
+    def write(self, path: Any, kind: str) -> int:
+        """Write the items into a file: ``"jsonl"``, ``"csv"``, ``"tsv"`` or ``"parquet"``."""
         items = self.results() if self._given else self  # before a file is made empty
         count = 0
-        with writer_for(path, kind, self.schema) as write:
+        with writer_for(path, kind, None if self._form is None else self._form.schema) as write:
             for item in items:
                 write(item)
                 count += 1
@@ -158,7 +159,8 @@ class Batch(Generic[D]):
         items = self.results()
         has_labels = bool(items) and all(item.id is not None for item in items)
         index = [item.id for item in items] if has_labels else None
-        return pandas.DataFrame([row_of(item) for item in items], index=index)
+        table = pandas.DataFrame([row_of(item) for item in items], index=index)
+        return table.drop(columns=["index", "id"], errors="ignore")
 
     # What is known.
 
@@ -166,11 +168,6 @@ class Batch(Generic[D]):
     def done(self) -> int:
         """How many prompts are finished, failed ones and those of earlier runs included."""
         return 0 if self._run is None else self._run.done
-
-    @property
-    def schema(self) -> Any:
-        """The JSON Schema of the answers; None without ``returns``."""
-        return None if self._form is None else self._form.schema
 
     @property
     def failed(self) -> int:
@@ -344,12 +341,7 @@ def map(
     check_count("workers", workers)
     if prompt is not None:
         read_once(prompt)
-    for name, limit in (
-        ("requests_per_minute", requests_per_minute),
-        ("tokens_per_minute", tokens_per_minute),
-    ):
-        if limit is not None and not (isinstance(limit, (int, float)) and limit > 0):
-            raise UsageError(f"{name} is a number above 0, not {limit!r}.")
+    pace = Pace(workers, requests_per_minute, tokens_per_minute)
     if executor is not None:
         check_executor(executor)
     check_remembering(checkpoint, on_change, id, shard)
@@ -377,13 +369,12 @@ def map(
     )
     asking = Settings(own, workers, *timeouts).with_key()
 
-    def make_backend(refused: Callable[[], None]) -> Threads | Executors:
+    def make_backend(refused: Callable[[], None]) -> Executors:
         if executor is not None:
             return backend_for(executor, asking)
         return Threads(crew_for(asking, handlers, refused), asking)
 
     def begin() -> Run:
-        pace = Pace(workers, requests_per_minute, tokens_per_minute)
         remembered = None
         if path is not None:
             values = {**{name: getattr(own, name) for name in names_of(Options)}, "prompt": prompt}

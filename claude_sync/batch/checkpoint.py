@@ -99,7 +99,12 @@ class Checkpoint:
         row = self._good_row(task)
         if row is None:
             return None
-        answer = restored_answer(row, form)
+        answer = Answer(row["answer"] or "")
+        answer.cost_usd, answer.session_id = row["cost_usd"], row["session_id"]
+        if row["data"] is not None:
+            data = json.loads(row["data"])
+            answer._raw = {"type": "result", "result": str(answer), "structured_output": data}
+            answer.data = data if form is None else form.read(data)
         figures = (row["cost_usd"], row["attempts"], row["seconds"])
         return Item(task.index, task.prompt, answer, None, *figures, id=task.id, restored=True)
 
@@ -275,7 +280,10 @@ def prepare(database: sqlite3.Connection, path: str) -> bool:
         return True
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
-            raise in_use(path) from None
+            raise UsageError(
+                f"the checkpoint {path} is being used by another batch. Wait for it to end, or "
+                "use another file."
+            ) from None
         raise ClaudeError(
             f"the checkpoint {path} cannot be written: {error}. Make room on its disk, or name "
             "another file."
@@ -285,14 +293,6 @@ def prepare(database: sqlite3.Connection, path: str) -> bool:
             if file.read(len(OLD_HEAD)) == OLD_HEAD:
                 return False
         raise not_ours(path) from None
-
-
-def in_use(path: str) -> UsageError:
-    """Two batches would ask the same prompts."""
-    return UsageError(
-        f"the checkpoint {path} is being used by another batch. Wait for it to end, or use "
-        "another file."
-    )
 
 
 def not_ours(path: str) -> UsageError:
@@ -369,18 +369,6 @@ def merge(path: Any) -> int:
 
 
 # Values.
-
-
-def restored_answer(row: Mapping[str, Any] | sqlite3.Row, form: Any = None) -> Answer:
-    """The answer that a row holds."""
-    answer = Answer(row["answer"] or "")
-    answer.cost_usd = row["cost_usd"]
-    answer.session_id = row["session_id"]
-    if row["data"] is not None:
-        data = json.loads(row["data"])
-        answer._raw = {"type": "result", "result": str(answer), "structured_output": data}
-        answer.data = data if form is None else form.read(data)
-    return answer
 
 
 def storable(key: Any) -> Any:

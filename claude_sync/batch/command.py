@@ -29,7 +29,7 @@ from ..cli.common import (
 from ..errors import ClaudeError, UsageError
 from .batches import map as ask_all
 from .checkpoint import ON_CHANGE, merge, shard_path
-from .tables import Table, kind_of_output, writer_for
+from .tables import Table, kind_of_output
 
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
 
@@ -153,12 +153,8 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
 def write_answers(batch: Any, output: str, kind: str, presses: Sequence[object]) -> int:
     """Write every item, in order; how many. If it was stopped, the output stays as it was."""
     temporary = output + ".part"
-    written = 0
     try:
-        with writer_for(temporary, kind, batch.schema) as write:
-            for item in batch:
-                write(item)
-                written += 1
+        written: int = batch.write(temporary, kind)
         if presses:
             os.unlink(temporary)
         else:

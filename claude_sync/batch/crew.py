@@ -27,7 +27,7 @@ import contextlib
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent import futures
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
@@ -51,20 +51,7 @@ from ..options import CONVERSATION, Options
 from ..prompts import may_be_command
 from ..support import waiting
 
-__all__ = [
-    "FORM_TOOL",
-    "MOST_TURNS",
-    "Crew",
-    "Deadline",
-    "PoolClosed",
-    "Question",
-    "Seat",
-    "check_count",
-    "in_background",
-    "leaves_nothing",
-    "refuse_conversations",
-    "result_of",
-]
+__all__ = ["Crew", "Deadline", "PoolClosed", "Question", "Seat"]
 
 # So many questions does one process answer; then a new one takes its place.
 MOST_TURNS = 100
@@ -110,13 +97,14 @@ class Question(Future[T], Generic[T]):
 
     Attributes:
         prompt: What was asked.
+        turn: What a client makes of it, once it is asked.
 
     """
 
     def __init__(self, prompt: Any) -> None:
         super().__init__()
         self.prompt = prompt
-        self._turn: Any = None
+        self.turn: Any = None
         self._was_cancelled = False
 
     def cancel(self) -> bool:
@@ -128,9 +116,8 @@ class Question(Future[T], Generic[T]):
             return True
         # Whoever comes second, this or the turn, sees the other.
         self._was_cancelled = True
-        turn = self._turn
-        if turn is not None:
-            turn.cancel()
+        if self.turn is not None:
+            self.turn.cancel()
         return False
 
     def run(self, ask: Callable[[], Any]) -> None:
@@ -143,7 +130,7 @@ class Question(Future[T], Generic[T]):
 
     def runs_as(self, turn: Any) -> None:
         """It is asked now."""
-        self._turn = turn
+        self.turn = turn
         if self._was_cancelled:
             turn.cancel()
 
@@ -185,13 +172,8 @@ class Seat:
         self.turns = 0
         self.is_used = self.is_spoiled = False
         self.released: threading.Event | None = None
-        self.question: Question[Any] | None = None
+        self.question: Question[Any] = Question(None)
         self.tools = self.refusals = 0
-
-    def runs(self, turn: Any) -> None:
-        """The question is asked now, so that it can be interrupted."""
-        assert self.question is not None
-        self.question.runs_as(turn)
 
     def is_cleared(self, deadline: Deadline) -> bool:
         """Begin another conversation in the same process; whether that is proven."""
@@ -327,6 +309,42 @@ class Crew:
         seat.is_used = seat.is_spoiled = True
         return client
 
+    def ask(
+        self, seat: Seat, asking: Mapping[str, Any], deadline: Deadline, settle_time: float = 0.0
+    ) -> Answer:
+        """
+        Ask the client of the seat, whose conversation is fresh.
+
+        A timeout takes as long as it says: the end of the turn is waited for only so long as
+        *settle_time* says. What a question leaves in the process decides whether that is used
+        again. ``/clear`` does not undo what a tool has done, nor a command, as ``/model``.
+        """
+        assert seat.client is not None
+        question, is_clean = seat.question, False
+        answer: Answer | None = None
+        try:
+            question.runs_as(seat.client.submit(**asking))
+            answer = question.turn.result(deadline.left())
+            assert answer is not None
+            is_clean = True
+            return answer
+        except TurnError as error:
+            answer, is_clean = error.answer, not isinstance(error, TurnInterrupted)
+            raise
+        except AskTimeout as error:
+            question.turn.cancel()
+            with contextlib.suppress(Exception):
+                question.turn.exception(settle_time)
+            if error.idle or deadline.timeout is None:
+                raise
+            said = Answer(question.turn.text) if question.turn.text else None
+            raise AskTimeout(deadline.timeout, error.sent, said) from None
+        finally:
+            tools = () if answer is None else answer.tool_uses
+            is_command = not asking["verbatim"] and may_be_command(asking["prompt"])
+            used = any(use.name != FORM_TOOL for use, _ in tools)
+            seat.is_spoiled = answer is None or not is_clean or used or is_command
+
     @property
     def is_open(self) -> bool:
         """Whether it was used, so that there is something to close."""
@@ -413,7 +431,7 @@ class Crew:
             return False
         seat.question, job = item
         seat.question.run(lambda: job(seat))
-        seat.question = None  # the job may hold a batch that nobody else holds
+        seat.question = Question(None)
         if seat.released is not None:
             seat.released.wait()
             seat.released = None
@@ -464,34 +482,6 @@ class Crew:
             seat.client = None
         seat.turns = 0
         seat.is_used = seat.is_spoiled = False
-
-
-def result_of(turn: Any, deadline: Deadline) -> Answer:
-    """The answer of a turn, if it comes in time; its end is not waited for otherwise."""
-    try:
-        answer: Answer = turn.result(deadline.left())
-        return answer
-    except AskTimeout as error:
-        if error.idle or deadline.timeout is None:
-            raise
-        text = Answer(turn.text) if turn.text else None
-        raise AskTimeout(deadline.timeout, error.sent, text) from None
-
-
-def leaves_nothing(error: BaseException | None, answer: Answer | None, prompt: Any) -> bool:
-    """
-    Whether nothing is left in the process of a question that ``/clear`` does not remove.
-
-    A tool may have left something behind; and a command, as ``/model``, holds for whoever
-    comes next: prompts may be anybody's. *prompt* is None if it cannot be a command.
-    """
-    if isinstance(error, TurnInterrupted) or answer is None:
-        return False
-    if error is not None and not isinstance(error, TurnError):
-        return False
-    if any(use.name != FORM_TOOL for use, _ in answer.tool_uses):
-        return False
-    return prompt is None or not may_be_command(prompt)
 
 
 def refuse_conversations(options: Options) -> None:

@@ -18,9 +18,9 @@ from __future__ import annotations
 import heapq
 import re
 
-from ..errors import ApiError, CliExited, Overloaded, RateLimited
+from ..errors import ApiError, CliExited, Overloaded, RateLimited, UsageError
 
-__all__ = ["Meter", "Pace", "is_refusal", "is_worth_another_try", "wait_before"]
+__all__ = ["Pace", "is_refusal", "is_worth_another_try", "wait_before"]
 
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
@@ -34,12 +34,12 @@ ROUND = 20
 # Refusals in a round that are no congestion: less than two, and not more than this share.
 RARE = 0.03
 # After a decrease: a little below what the service took.
-BACK_OFF = 0.97
+BACK_OFF = 0.98
 # No decrease goes further than that: what is refused at once says too much.
 LOWEST = 0.5
 # The first increase after a decrease, as a share of the window, how it grows by round, and how
 # it grows where there was no room before.
-FIRST_STEP, FASTER, FASTEST = 0.001, 1.3, 2.0
+FIRST_STEP, FASTER, FASTEST = 0.0004, 1.3, 2.0
 NEW_ROOM = 1.15
 # More than this share refused: something else has taken the room, maybe not for long.
 COLLAPSE = 0.2
@@ -80,8 +80,8 @@ class Pace:
         self._fallback: float | None = None
         self._quiet = 0
         self._begin_round(float("-inf"))
-        self._requests = Meter(requests_per_minute)
-        self._tokens = Meter(tokens_per_minute)
+        self._requests = Meter("requests_per_minute", requests_per_minute)
+        self._tokens = Meter("tokens_per_minute", tokens_per_minute)
         self._usual_tokens = 0.0
 
     def _begin_round(self, now: float) -> None:
@@ -187,7 +187,9 @@ class Pace:
 class Meter:
     """So much a minute, spread evenly; None: no limit."""
 
-    def __init__(self, per_minute: float | None) -> None:
+    def __init__(self, name: str, per_minute: float | None) -> None:
+        if per_minute is not None and not (isinstance(per_minute, (int, float)) and per_minute > 0):
+            raise UsageError(f"{name} is a number above 0, not {per_minute!r}.")
         self._each = 0.0 if per_minute is None else 60.0 / per_minute
         self._free_at = float("-inf")
 

@@ -22,7 +22,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 from ..client import HANDLERS, LONGEST_CLOSE, Client, handlers_among
-from ..errors import AskTimeout, BudgetExceeded, TurnError
+from ..errors import BudgetExceeded
 from ..messages.answer import Answer
 from ..options import Options, SignatureWithOptions, names_of, options_from
 from ..prompts import Prompt, read_once
@@ -35,9 +35,7 @@ from .crew import (
     Seat,
     check_count,
     in_background,
-    leaves_nothing,
     refuse_conversations,
-    result_of,
 )
 
 if TYPE_CHECKING:
@@ -280,27 +278,12 @@ class Pool(Generic[D]):
             asking["verbatim"] = self._verbatim
         prompt, attach = read_once(prompt, asking.pop("attach", ()), asking.pop("data", ()))
         asking.update(prompt=prompt, attach=attach)
-        question = self._crew.submit(lambda seat: self._ask(seat, asking, deadline), prompt)
-        return question, deadline
 
-    def _ask(self, seat: Seat, asking: Mapping[str, Any], deadline: Deadline) -> Answer:
-        client, turn = self._fresh(seat, deadline), None
-        error, answer = None, None
-        prompt = None if asking["verbatim"] else asking["prompt"]
-        try:
-            turn = client.submit(**asking)
-            seat.runs(turn)
-            answer = result_of(turn, deadline)
-            return answer
-        except TurnError as failure:
-            error, answer = failure, failure.answer
-            raise
-        except AskTimeout:
-            if turn is not None:
-                turn.cancel()
-            raise
-        finally:
-            seat.is_spoiled = not leaves_nothing(error, answer, prompt)
+        def ask(seat: Seat) -> Answer[Any]:
+            self._fresh(seat, deadline)
+            return self._crew.ask(seat, asking, deadline)
+
+        return self._crew.submit(ask, prompt), deadline
 
     def _fresh(self, seat: Seat, deadline: Deadline) -> Client[Any]:
         self._check_budget()  # others may have spent something since it was asked for

@@ -47,7 +47,7 @@ from ..log import logger
 from ..support.waiting import take_from
 from .items import Item, Job, Outcome, Prompts, Task, structured_output
 from .limits import Pace, is_refusal, is_worth_another_try, wait_before
-from .workers import Executors, Threads, is_lost, outcome_of
+from .workers import Executors, is_lost, outcome_of
 
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint
@@ -107,7 +107,7 @@ class Run:
         prompts: Prompts,
         rules: Rules,
         pace: Pace,
-        make_backend: Callable[[Callable[[], None]], Threads | Executors],
+        make_backend: Callable[[Callable[[], None]], Executors],
         checkpoint: Checkpoint | None = None,
         name: str = "",
     ) -> None:
@@ -308,7 +308,7 @@ class Run:
         task.seconds += outcome.seconds
         self._spent += outcome.cost_usd
         error = outcome.error
-        if isinstance(self.backend, Executors):  # of its own CLIs it was heard at once
+        if not self.backend.hears_refusals:
             for _ in range(outcome.refusals):
                 self.pace.noticed(now)
         if self.cancelled and isinstance(error, ClientClosed):
@@ -365,7 +365,8 @@ class Run:
         task.last_error = error
         logger.warning("retrying prompt %d in %.1f s: %s", task.index, delay, first_line(error))
         heapq.heappush(self._later, (now + delay, task.number, task))
-        self._remember_cost()
+        if self._checkpoint is not None:
+            self._remember(self._checkpoint.spend, self.cost_usd)
         return True
 
     def _note_hopeless(self, error: BaseException) -> None:
@@ -401,10 +402,7 @@ class Run:
             del self._keys[task.key]
         # What was never asked has nothing to be remembered; what was restored is.
         if self._checkpoint is not None and not item.restored and (item.ok or item.attempts):
-            try:
-                self._checkpoint.add(item, task, self.cost_usd)
-            except Exception as error:  # the disk is full
-                self._fatal = self._fatal or error
+            self._remember(self._checkpoint.add, item, task, self.cost_usd)
         self.done += 1
         self.failed += item.error is not None
         if self._rules.ordered:
@@ -412,12 +410,11 @@ class Run:
         else:
             self._in_order_of_end.append(item)
 
-    def _remember_cost(self) -> None:
-        if self._checkpoint is not None:
-            try:
-                self._checkpoint.spend(self.cost_usd)
-            except Exception as error:  # the disk is full
-                self._fatal = self._fatal or error
+    def _remember(self, write: Callable[..., None], *values: Any) -> None:
+        try:
+            write(*values)
+        except Exception as error:  # the disk is full
+            self._fatal = self._fatal or error
 
     # The end.
 
@@ -444,7 +441,7 @@ class Run:
         self._give_up_waiting()
         self.cancel()
         if self._checkpoint is not None:
-            self._remember_cost()
+            self._remember(self._checkpoint.spend, self.cost_usd)
             self._checkpoint.close()
 
 

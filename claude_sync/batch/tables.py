@@ -205,20 +205,13 @@ def writer_for(path: Any, kind: str, schema: Any = None) -> Iterator[Callable[[I
             file, [*BEFORE, *fields, *AFTER], extrasaction="ignore", delimiter=separator
         )
         table.writeheader()
-        yield lambda item: table.writerow({n: as_text(v) for n, v in row_of(item).items()})
+        yield lambda item: table.writerow({n: cell(v) for n, v in row_of(item).items()})
 
 
 def properties_of(schema: Any) -> dict[str, Any]:
     """The fields that typed answers have, with their schemas."""
     found = schema.get("properties") if isinstance(schema, dict) else None
     return found if isinstance(found, dict) else {}
-
-
-def as_text(value: Any) -> Any:
-    """A value as a cell: what is no text and no number as JSON."""
-    if value is None or (isinstance(value, (str, int, float)) and not isinstance(value, bool)):
-        return value
-    return json.dumps(value, ensure_ascii=False)
 
 
 @contextlib.contextmanager
@@ -262,7 +255,7 @@ def type_of(told: Any) -> str:
     return kinds if isinstance(kinds, str) else ""
 
 
-def cell(value: Any, kind: str) -> Any:
+def cell(value: Any, kind: str = "string") -> Any:
     """A value as a column of this kind takes it; JSON Schema has seen to the others."""
     if value is None or kind != "string":
         return value

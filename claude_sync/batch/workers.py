@@ -14,7 +14,6 @@ came of it.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import multiprocessing
@@ -27,11 +26,11 @@ from concurrent.futures.process import ProcessPoolExecutor
 from typing import Any
 
 from ..client import Client
-from ..errors import AskTimeout, ClaudeError, TurnInterrupted, UsageError
+from ..errors import ClaudeError, TurnInterrupted, UsageError
 from ..log import logger
 from ..messages.system import ApiRetry
 from ..options import Options
-from .crew import EXIT_TIME, FORM_TOOL, Crew, Deadline, Seat, leaves_nothing, result_of
+from .crew import EXIT_TIME, FORM_TOOL, Crew, Deadline, Seat
 from .items import Job, Outcome
 
 __all__ = ["Executors", "Settings", "Threads", "backend_for", "check_executor", "crew_for"]
@@ -119,27 +118,26 @@ def attempt(
         return Outcome(error=error, seconds=time.monotonic() - begun, was_sent=False)
     begun, spent = time.monotonic(), client.cost_usd
     tools, refusals = seat.tools, seat.refusals
-    turn, answer, failure = None, None, None
+    answer, failure = None, None
+    asking = {
+        "prompt": job.prompt,
+        "attach": job.attach,
+        "idle_timeout": settings.idle_timeout,
+        "verbatim": settings.options.verbatim,
+    }
     try:
-        turn = client.submit(job.prompt, attach=job.attach, idle_timeout=settings.idle_timeout)
-        answer = result_of(turn, Deadline(settings.timeout))
+        answer = crew.ask(seat, asking, Deadline(settings.timeout), settle_time)
     except Exception as error:  # whatever is wrong with the prompt
         failure = error
-        if turn is not None and isinstance(error, AskTimeout):
-            turn.cancel()
-            with contextlib.suppress(Exception):
-                turn.exception(settle_time)
     effects = seat.tools > tools
-    told = answer if failure is None else getattr(failure, "answer", None)
-    prompt = None if settings.options.verbatim else job.prompt
-    seat.is_spoiled = effects or not leaves_nothing(failure, told, prompt)
+    seat.is_spoiled |= effects
     return Outcome(
         answer,
         failure,
         cost_usd=max(0.0, client.cost_usd - spent) if answer is None else answer.cost_usd,
         seconds=time.monotonic() - begun,
         effects=effects,
-        was_sent=turn is not None,
+        was_sent=seat.question.turn is not None,
         refusals=seat.refusals - refusals,
     )
 
@@ -185,37 +183,11 @@ def portable(error: BaseException | None) -> BaseException | None:
 # Where attempts are made.
 
 
-class Threads:
-    """Threads of this process."""
-
-    def __init__(self, crew: Crew, settings: Settings, settle_time: float = 0.0) -> None:
-        self._crew = crew
-        self._settings = settings
-        self._settle_time = settle_time
-
-    def submit(self, job: Job) -> Future[Outcome]:
-        """Have an attempt made."""
-        return self._crew.submit(
-            lambda seat: attempt(self._crew, seat, self._settings, job, self._settle_time)
-        )
-
-    @property
-    def cost_usd(self) -> float:
-        """What its CLIs have cost, where that is known: also what no prompt asked for."""
-        return self._crew.cost_usd
-
-    def check(self) -> None:
-        """Raise, if the workers are gone. Threads do not get lost."""
-
-    def close(self) -> None:
-        """End what belongs to the batch."""
-        self._crew.close()
-
-
 class Executors:
     """Any executor of ``concurrent.futures``."""
 
-    cost_usd = 0.0
+    # Whether the batch hears at once when the service makes a CLI wait; else the outcome tells.
+    hears_refusals = False
 
     def __init__(self, executor: Any, settings: Settings) -> None:
         self._executor = executor
@@ -226,11 +198,42 @@ class Executors:
         future: Future[Outcome] = self._executor.submit(attempt_in_worker, self._settings, job)
         return future
 
+    @property
+    def cost_usd(self) -> float:
+        """What its CLIs have cost, where that is known: also what no prompt asked for."""
+        return 0.0
+
     def check(self) -> None:
         """Raise, if the workers are gone."""
 
     def close(self) -> None:
         """End what belongs to the batch."""
+
+
+class Threads(Executors):
+    """Threads of this process."""
+
+    hears_refusals = True
+
+    def __init__(self, crew: Crew, settings: Settings, settle_time: float = 0.0) -> None:
+        super().__init__(None, settings)
+        self._crew = crew
+        self._settle_time = settle_time
+
+    def submit(self, job: Job) -> Future[Outcome]:
+        """Have an attempt made."""
+        return self._crew.submit(
+            lambda seat: attempt(self._crew, seat, self._settings, job, self._settle_time)
+        )
+
+    @property
+    def cost_usd(self) -> float:
+        """What its CLIs have cost."""
+        return self._crew.cost_usd
+
+    def close(self) -> None:
+        """End what belongs to the batch."""
+        self._crew.close()
 
 
 class Processes(Executors):

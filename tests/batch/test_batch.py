@@ -9,7 +9,6 @@ import json
 import pickle
 import threading
 
-import batch_scripts
 import pytest
 from batch_executors import InlineExecutor, answered, needed
 from patience import PATIENCE, wait_until
@@ -21,7 +20,6 @@ from claude_sync import (
     BudgetExceeded,
     CliNotFound,
     Item,
-    Options,
     TurnInterrupted,
     UsageError,
 )
@@ -86,14 +84,6 @@ def test_a_timeout_is_that_of_one_prompt():
     items = claude_sync.map(prompts, workers=2, timeout=1.0, **echo()).results()
     assert [item.ok for item in items] == [True, False, True]
     assert isinstance(items[1].error, AskTimeout)
-
-
-def test_a_crash_is_met_by_another_process(tmp_path):
-    """The prompt is asked again in a fresh conversation."""
-    cli = StandIn(batch_scripts.dies_at_first, folder=str(tmp_path)).command
-    items = claude_sync.map(["a", "b", "c"], workers=1, cli=cli).results()
-    assert [item.answer for item in items] == ["ok a", "ok b", "ok c"]
-    assert sum(item.attempts for item in items) == 4
 
 
 def test_cancel_from_another_thread_interrupts_what_runs():
@@ -166,25 +156,11 @@ def test_on_item_sees_each_item_first():
         assert len(seen) == count
 
 
-def test_stop_before_the_first_item():
-    """Then there are none."""
-    batch = claude_sync.map(["a", "b"], executor=InlineExecutor())
-    batch.stop()
-    assert list(batch) == []
-
-
 def test_handlers_are_called_for_every_client():
     """As keyword arguments, as for a client."""
     heard = []
     claude_sync.map(["a", "b"], workers=1, on_text=heard.append, **echo()).results()
     assert "".join(heard) == "echo: aecho: b"
-
-
-def test_options_may_come_as_one_object():
-    """As for a client."""
-    options = Options(cli=StandIn(cost=1.0).command, budget_usd=1.0)
-    items = claude_sync.map(["a", "b"], options=options, workers=1).results()
-    assert [item.ok for item in items] == [True, False]
 
 
 def spends_more(cli):
@@ -279,13 +255,6 @@ def test_fields_of_typed_answers_are_columns():
     assert "blank" in table["error"][1]
 
 
-def test_without_pandas_it_says_what_to_install(monkeypatch):
-    """And nothing is asked."""
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(UsageError, match="pip install pandas"):
-        claude_sync.map(["a"], executor=InlineExecutor()).to_pandas()
-
-
 @each(
     ("settings", "words"),
     [
@@ -326,10 +295,3 @@ def test_items_pickle():
     assert [item.answer for item in again] == ["echo: a", None]
     assert isinstance(again[1].error, UsageError)
     assert isinstance(again[0], Item)
-
-
-def test_the_names_are_public():
-    """claude_sync.map is there, and Python's own stays what it is in a star import."""
-    assert {"map", "Batch", "Pool"} <= set(dir(claude_sync))
-    assert "map" not in claude_sync.__all__
-    assert {"Batch", "Item", "Pool"} <= set(claude_sync.__all__)

@@ -12,8 +12,6 @@ import pytest
 from executables import ROOT, clean_environment
 from patience import PATIENCE, wait_until
 
-from claude_sync.batch import command
-from claude_sync.batch.tables import Table
 from claude_sync.cli import main
 
 
@@ -152,12 +150,6 @@ def test_wrong_words_are_refused(folder, capsys, words):
     assert not (folder / "out.jsonl").exists()
 
 
-def test_a_missing_cli_is_told(folder, capsys):
-    """By what failed, and the exit code."""
-    assert main(["batch", "prompts.jsonl", "-o", "out.jsonl", "--cli", "/nowhere/claude"]) == 1
-    assert "CliNotFound" in capsys.readouterr().err
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_what_is_no_file_is_not_replaced_by_one(folder, capsys):
     """Devices and pipes are not ours."""
@@ -180,36 +172,6 @@ def test_a_full_disk_is_told(folder, capsys, monkeypatch):
     assert "the answers cannot be written: No space left" in capsys.readouterr().err
     assert main(words) == 0
     assert "6 of 6 answered (6 of them before)" in capsys.readouterr().err
-
-
-def test_half_a_surrogate_pair_is_written(folder):
-    """As it came: what was paid for is not lost to a character."""
-    (folder / "odd.jsonl").write_text('"a\\ud800"\n')
-    assert main(["batch", "odd.jsonl", "-o", "out.jsonl", "--offline"]) == 0
-    assert answers_in(folder)[0]["answer"] == "echo: a\ud800"
-
-
-def test_an_input_that_shrinks_is_no_success(folder, monkeypatch):
-    """Not all that was counted has an answer."""
-    monkeypatch.setattr(Table, "__len__", lambda table: 7)
-    assert main(["batch", "prompts.jsonl", "-o", "out.jsonl", "--offline"]) == 1
-
-
-def test_ctrl_c_while_something_is_written_is_no_failure(monkeypatch):
-    """The stream is busy then, and refuses to be used a second time."""
-    stops = []
-
-    class Stopped:
-        def stop(self):
-            stops.append(True)
-
-    def busy(text):
-        raise RuntimeError("reentrant call")
-
-    monkeypatch.setattr(command, "tell", busy)
-    with command.interruptible(Stopped()) as presses:
-        signal.raise_signal(signal.SIGINT)
-    assert stops == presses == [True]
 
 
 def start(folder, *words):

@@ -7,19 +7,7 @@ from pathlib import Path
 
 from tables import each
 
-from claude_sync import Answer, AskTimeout
-from claude_sync.batch.items import Item, Prompts, digest_of, plain
-
-
-def test_an_item_is_an_answer_or_an_error():
-    """And knows which."""
-    answer = Answer("yes")
-    answer.data = {"n": 1}
-    assert Item(0, "a", answer).ok
-    assert Item(0, "a", answer).data == {"n": 1}
-    failed = Item(0, "a", error=AskTimeout(1.0))
-    assert not failed.ok
-    assert failed.data is None
+from claude_sync.batch.items import Item, Prompts, plain
 
 
 def test_an_item_as_plain_values_has_no_secrets():
@@ -29,22 +17,6 @@ def test_an_item_as_plain_values_has_no_secrets():
     assert told["error"]["type"] == "RuntimeError"
     assert "xxxx" not in told["error"]["message"]
     assert (told["index"], told["id"], told["prompt"]) == (3, "name", ["block"])
-
-
-@each(
-    ("first", "second"),
-    [
-        (("a", ()), ("b", ())),
-        (("a", ()), ("a", ["file"])),
-        (("a", [b"1"]), ("a", [b"2"])),
-        (([{"type": "text", "text": "a"}], ()), ([{"type": "text", "text": "b"}], ())),
-    ],
-)
-def test_other_prompts_have_other_digests(first, second):
-    """Text, blocks and attachments count; the same is the same."""
-    assert digest_of(*first) != digest_of(*second)
-    assert digest_of(*first) == digest_of(*first)
-    assert digest_of("\ud800", ()) != digest_of("a", ())
 
 
 def test_plain_values():
@@ -119,11 +91,3 @@ def test_labels_of_a_column_are_ids():
 
     assert [(task.id, task.prompt) for task in tasks_of(Column())] == [("x", "a"), ("y", "b")]
     assert [task.key for task in tasks_of(Column(), identify="label")] == ["x", "y"]
-
-
-def test_nothing_is_read_ahead():
-    """A generator is asked when somebody asks."""
-    read = []
-    tasks = Prompts(read.append(number) or "x" for number in range(3)).tasks(False)
-    next(tasks)
-    assert len(read) == 1

@@ -17,7 +17,6 @@ from executables import ROOT
 import claude_sync
 from claude_sync import AskTimeout, ClaudeError, Overloaded, UsageError
 from claude_sync.batch import limits
-from claude_sync.batch.checkpoint import Checkpoint
 from claude_sync.batch.items import Outcome
 
 
@@ -105,22 +104,6 @@ def test_the_budget_counts_earlier_runs(path):
     _, asked, batch = ask(["a", "b", "c"], path, fails(), budget_usd=1.0)
     assert asked == [1]
     assert batch.cost_usd == 1.0
-
-
-def test_every_attempt_is_paid_once(path, monkeypatch):
-    """Also those that are tried again, and what no prompt asked for."""
-    monkeypatch.setattr(limits, "FIRST_WAIT", 0.001)
-
-    def outcome(task):
-        if task.attempts == 1:
-            return Outcome(error=Overloaded("busy"), cost_usd=0.25)
-        return answered(task, 0.5)
-
-    executor = InlineExecutor(outcome)
-    batch = claude_sync.map(["a"], executor=executor, checkpoint=path)
-    assert next(batch).cost_usd == 0.75
-    batch.close()
-    assert ask(["a"], path)[2].cost_usd == batch.cost_usd == 0.75
 
 
 def test_what_waits_for_another_try_is_paid_when_the_batch_is_left(path, monkeypatch):
@@ -403,10 +386,3 @@ def test_shards_are_merged_into_one(path):
     ask(list("abcdefg"), path, fails(), shard=(2, 3), model="m")
     claude_sync.batch.merge(path)
     assert ask(list("abcdefg"), path, model="m")[2].cost_usd == batch.cost_usd + 0.5
-
-
-def test_a_checkpoint_is_closed_twice(path):
-    """Harmlessly."""
-    checkpoint = Checkpoint(path)
-    checkpoint.close()
-    checkpoint.close()

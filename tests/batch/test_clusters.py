@@ -42,6 +42,16 @@ def plain(executor):
     assert batch.cost_usd == 5.0
 
 
+def dying(executor):
+    cli = StandIn(batch_scripts.dies_now_and_then, folder=FOLDER).command
+    items = claude_sync.map(PROMPTS, executor=executor, workers=2, cli=cli).results()
+    assert [item.answer for item in items] == [f"ok {prompt}" for prompt in PROMPTS], items
+    assert sum(item.attempts for item in items) == 66
+    for name in os.listdir(FOLDER):
+        if name.startswith("prompt"):
+            os.unlink(os.path.join(FOLDER, name))
+
+
 def asked(executor, kill):
     batch = claude_sync.map(PROMPTS, executor=executor, workers=2, cli=NOTES)
     for item in batch:
@@ -73,6 +83,8 @@ if __name__ == "__main__":
     ) as cluster, Client(cluster) as client:
         plain(client.get_executor())
         print("plain", flush=True)
+        dying(client)
+        print("dying", flush=True)
         killed(client)
         print("killed", flush=True)
 """
@@ -178,7 +190,7 @@ def needs(module):
 def test_dask(tmp_path):
     """Answers and a class of the program's main file travel; a killed worker costs no item."""
     done, folder = run(tmp_path, DASK)
-    assert done.stdout.split() == ["plain", "killed"], done.stderr
+    assert done.stdout.split() == ["plain", "dying", "killed"], done.stderr
     asked = times_asked(folder)
     assert len(asked) == 60
     assert sum(asked.values()) <= 61

@@ -14,7 +14,6 @@ from patience import wait_until
 
 import claude_sync
 from claude_sync import (
-    ApiError,
     AskTimeout,
     BudgetExceeded,
     ClaudeError,
@@ -183,13 +182,6 @@ def test_tries_have_an_end():
     assert not items[0].ok
 
 
-@pytest.mark.parametrize("error", [AskTimeout(1.0), claude_sync.PromptTooLong("long")])
-def test_what_is_about_the_prompt_is_not_tried_again(error):
-    """It would be the same every time."""
-    items = batch_of(["a"], failing_first(error, 1)).results()
-    assert (items[0].attempts, items[0].error) == (1, error)
-
-
 def test_what_used_tools_is_not_tried_again_unless_that_is_allowed():
     """retry_effects= is as for a client."""
     items = batch_of(["a"], failing_first(CliExited("gone"), 1, effects=True)).results()
@@ -356,15 +348,6 @@ def test_cancel_withdraws_what_has_not_begun():
     items = [wait(), *batch]
     assert [type(item.error) for item in items] == [TurnInterrupted] * 2
     assert [item.attempts for item in items] == [0, 0]
-
-
-def test_a_failure_of_the_service_is_tried_again():
-    """As an overload is; the same for what could not be reached in time."""
-    for error in (ApiError("down", status=500), ApiError("Request timed out.")):
-        items = batch_of(["a"], failing_first(error)).results()
-        assert (items[0].attempts, items[0].answer) == (2, "echo: a")
-    items = batch_of(["a"], failing_first(ApiError("bad", status=400))).results()
-    assert items[0].attempts == 1
 
 
 def test_a_prompt_that_waits_for_its_own_try_holds_up_nobody(monkeypatch):

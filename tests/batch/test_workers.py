@@ -14,13 +14,12 @@ from dataclasses import dataclass
 
 import batch_scripts
 import pytest
-from batch_executors import needed
 from patience import PATIENCE, wait_until
 
 import claude_sync
 from claude_sync import ClaudeError, CliNotFound, Options, Overloaded
 from claude_sync.batch import workers
-from claude_sync.batch.items import Job, structured_output
+from claude_sync.batch.items import Job
 from claude_sync.batch.workers import Settings, Threads, attempt_in_worker, crew_for
 from claude_sync.testing import ScriptedCli, StandIn, builders
 
@@ -106,17 +105,6 @@ def test_threads_of_the_standard_library():
         assert len(crew.clients) <= 2
 
 
-def test_loky():
-    """Another executor of processes."""
-    loky = needed("loky")
-    executor = loky.ProcessPoolExecutor(1)
-    try:
-        items = claude_sync.map(["a", "b"], executor=executor, cli=StandIn().command).results()
-        assert [item.answer for item in items] == ["echo: a", "echo: b"]
-    finally:
-        executor.shutdown(kill_workers=True)
-
-
 def test_clients_that_nobody_uses_are_closed(monkeypatch):
     """After a while: the batch is over, and nobody tells the worker."""
     monkeypatch.setattr(workers, "IDLE_TIME", 0.05)
@@ -140,13 +128,6 @@ def test_a_forked_worker_makes_a_pool_of_its_own():
         os._exit(attempt_in_worker(made, Job(1, "b")).answer != "echo: b")
     assert os.waitpid(child, 0)[1] == 0
     assert workers.SHARED
-
-
-def test_objects_of_the_programs_class_do_not_travel():
-    """The class may exist twice; what it is made of does travel."""
-    outcome = attempt_in_worker(settings(cli=StandIn().command, returns=Label), Job(0, "a"))
-    assert outcome.answer.data is None
-    assert structured_output(outcome.answer) == {"word": "echo"}
 
 
 def attempted(script, told=None, **more):
@@ -239,13 +220,6 @@ def test_secrets_do_not_show():
     assert "secret" not in repr(secret)
     assert "private" not in repr(job)
     assert pickle.loads(pickle.dumps(secret)) == secret
-
-
-def test_settings_that_do_not_pickle_have_a_key_all_the_same():
-    """It is theirs alone; some executors can send more than others."""
-    first = settings(permissions=lambda request: True)
-    second = settings(permissions=lambda request: True)
-    assert first.key != second.key
 
 
 def test_an_error_that_cannot_be_sent_is_told_in_another():

@@ -183,16 +183,9 @@ def test_a_failed_turn_is_an_error_and_not_an_answer(run_apart, tmp_path):
     assert stderr.startswith("claude-sync: Not logged in")
     assert "/login" in stderr.splitlines()[-1]
     assert "Traceback" not in stderr
-
-
-def test_a_failed_turn_is_json_too(run, tmp_path):
-    """With --json, a failure is told on stdout as well."""
-    path = executable(tmp_path, cli_scripts.is_not_logged_in)
-    code, stdout, stderr = run("ask", "--json", "--cli", path, "hi")
+    code, stdout, stderr = run_apart("ask", "--json", "--cli", path, "hi")
     told = json.loads(stdout)
-    assert code == 3
-    assert told["is_error"] is True
-    assert stderr == f"claude-sync: {told['error']}\n"
+    assert (code, told["is_error"], stderr) == (3, True, f"claude-sync: {told['error']}\n")
 
 
 def test_no_cli_is_exit_code_3(run, tmp_path):
@@ -236,15 +229,6 @@ def test_a_wrong_command_line_is_exit_code_2(run, words):
 def test_the_version_is_told(run_apart):
     """--version is that of the package."""
     assert run_apart("--version") == (0, f"claude-sync {__version__}\n", "")
-
-
-def test_characters_the_terminal_does_not_know_do_not_end_the_answer(run_apart, tmp_path):
-    """A narrow encoding of stdout costs characters, not the answer."""
-    environment = clean_environment(tmp_path, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    code, stdout, _ = run_apart(
-        "ask", "--offline", "-", stdin="Grüße".encode(), environment=environment
-    )
-    assert (code, stdout) == (0, "echo: Gr??e\n")
 
 
 def test_alone_it_prints_its_help(run):

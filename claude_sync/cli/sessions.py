@@ -29,6 +29,7 @@ LAST = "last"
 SHORTEST = 4
 # Of an id in a list; all of it is in --json.
 SHOWN = 8
+IN_JSON = ("session_id", "title", "modified", "created", "cwd", "git_branch", "size")
 BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},}}", re.IGNORECASE)
 # So many are named where a word means several.
 MOST_NAMED = 5
@@ -112,10 +113,9 @@ def list_them(arguments: argparse.Namespace) -> None:
     found = list_sessions(None if arguments.all else arguments.cwd or here())
     if arguments.json:
         for info in found:
-            names = ("session_id", "title", "modified", "created", "cwd", "git_branch", "size")
-            write_line(
-                json.dumps({name: getattr(info, name) for name in (*names, "path")}, default=str)
-            )
+            times = {name: getattr(info, name).isoformat() for name in ("modified", "created")}
+            told = {name: getattr(info, name) for name in IN_JSON}
+            write_line(json.dumps({**told, **times, "path": str(info.path)}))
     elif found:
         print_table(found, with_folder=arguments.all)
     else:

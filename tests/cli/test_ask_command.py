@@ -179,32 +179,6 @@ def test_a_terminal_obeys_nothing_of_an_answer_or_an_error(terminal, tmp_path):
         assert "> one" in screen  # nothing was cleared
 
 
-def test_the_spinner_tells_what_goes_on_and_goes_away(terminal):
-    """While nothing comes there is a line with the seconds; afterwards there is not."""
-    with terminal("ask", "--offline", "[[sleep 1.5]] done") as shown:
-        shown.until("waiting for Claude 1 s")
-        assert "waiting for" not in shown.until("[exit code 0]")
-
-
-def test_the_person_is_asked_on_a_terminal(terminal):
-    """With a preview; a yes lets it be done."""
-    with terminal("ask", "--offline", WRITE) as shown:
-        screen = shown.until("Allow it?")
-        assert "+new" in screen
-        shown.type("y")
-        screen = shown.until("[exit code 0]")
-        assert "Write: offline, so not run" in screen
-
-
-def test_ctrl_c_is_exit_code_130(terminal):
-    """The turn is stopped, without a word too many."""
-    with terminal("ask", "--offline", "[[sleep 60]]") as shown:
-        shown.until("waiting for Claude")
-        shown.press("C-c")
-        screen = shown.until("[exit code 130]")
-        assert "Traceback" not in screen
-
-
 def test_help_has_examples_and_exit_codes(run):
     """Of every command that asks."""
     for command in ("ask", "chat", "record", "replay", "sessions", "export", "doctor", "batch"):

@@ -45,6 +45,8 @@ def test_lines_come_back_the_next_time_and_to_nobody_else(chat, tmp_path):
         for number, line in enumerate(("first", "second", "second"), 2):
             terminal.type(line)
             terminal.until(PROMPT, times=number)
+        terminal.type("\\")
+        terminal.until("\n...")
         terminal.type('[[tool Bash {"command": "ls"}]]')
         terminal.until("Allow it?")
         terminal.type("y")
@@ -55,7 +57,7 @@ def test_lines_come_back_the_next_time_and_to_nobody_else(chat, tmp_path):
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     with chat() as terminal:
         terminal.until(PROMPT)
-        terminal.press("Up", "Up", "Up")
+        terminal.press("Up", "Up", "Up", "Up")  # one of them inside of the two lines
         terminal.until("> first")
         terminal.press("C-c")  # takes it back, and nothing is asked
         terminal.until(PROMPT, times=2)
@@ -87,16 +89,6 @@ def test_without_prompt_toolkit_and_rich_there_is_a_chat_all_the_same(chat, tmp_
         terminal.until(PROMPT, times=2)
         terminal.press("C-d")
         terminal.until("[exit code 0]")
-
-
-def test_a_line_that_ends_with_a_backslash_goes_on(chat):
-    """Several lines are one question."""
-    with chat() as terminal:
-        terminal.until(PROMPT)
-        terminal.type("one\\")
-        terminal.until("\n...")
-        terminal.type("two")
-        terminal.until("echo: one\ntwo")
 
 
 def test_the_shell_is_for_the_person(chat, tmp_path):

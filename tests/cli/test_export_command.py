@@ -24,14 +24,6 @@ def test_a_session_is_written_to_a_file(run, saved, tmp_path, name):
     assert "echo: hello" in (tmp_path / "chat.html").read_text()
 
 
-@pytest.mark.parametrize("words", [(), ("-o", "-"), ("--format", "md"), ("--offline",)])
-def test_stdout_gets_markdown_unless_told_otherwise(run, saved, words):
-    """For pipes."""
-    code, stdout, stderr = run("export", "last", *words, "--title", "Mine")
-    assert (code, stderr) == (0, "")
-    assert stdout.startswith("# Mine\n")
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -68,24 +68,6 @@ def test_what_is_no_recording_is_refused(run, tmp_path, content):
     assert "Traceback" not in stderr
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("record",),
-        ("record", "no-such-folder/x.jsonl", "--offline", "hi"),
-        ("record", "x.jsonl", "--record", "y.jsonl", "--offline", "hi"),
-        ("record", "x.jsonl", "--offline"),  # a chat, and this is no terminal
-        ("replay", "x.jsonl", "--speed", "-1"),
-        ("replay", "x.jsonl", "--speed", "fast"),
-    ],
-)
-def test_a_wrong_command_line_is_exit_code_2(run, words):
-    """Told in words."""
-    code, stdout, stderr = run(*words)
-    assert (code, stdout) == (2, "")
-    assert "Traceback" not in stderr
-
-
 @pytest.mark.parametrize("words", [("--cost",), ("--json",), ("--timeout", "3")])
 def test_what_only_a_question_has_is_refused_in_a_chat(run, words):
     """Rather than to be left out in silence."""

@@ -49,6 +49,14 @@ def test_what_is_new_has_its_age(run, config, here, seconds, shown):
     assert f"{shown}  hello" in run("sessions", "list")[1]
 
 
+def test_a_list_as_json_has_an_object_a_line(run, config, here):
+    """For programs."""
+    saved = conversation(config, "hello", cwd=here, session_id=ID)
+    told = json.loads(run("sessions", "list", "--json")[1])
+    assert (told["session_id"], told["title"], told["cwd"]) == (ID, "hello", here)
+    assert (told["path"], told["created"]) == (str(saved.path), "2026-03-01T10:00:00+00:00")
+
+
 def test_an_empty_list_is_no_failure(run):
     """It is told on stderr; stdout has nothing."""
     assert run("sessions", "list") == (

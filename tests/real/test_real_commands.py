@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -67,22 +66,6 @@ def test_a_question_its_conversation_and_what_can_be_done_with_it(run, model):
     assert "The plum" in run("sessions", "list")[1]
 
 
-@pytest.mark.everything
-def test_rules_decide_about_tools(run, model, tmp_path):
-    """--allow runs it, --deny and nobody to ask do not, and each says so."""
-    model.when("make it").reply(
-        tool_use("Bash", {"command": f"touch {tmp_path / 'made'}"})
-    ).then_reply("That is all.")
-    code, stdout, stderr = run("ask", "make it")
-    assert (code, stdout) == (0, "That is all.\n")
-    assert 'Allow it with --allow "Bash"' in stderr
-    assert not (tmp_path / "made").exists()
-    assert run("ask", "--yes", "--deny", "Bash(touch *)", "make it")[0] == 0
-    assert not (tmp_path / "made").exists()
-    assert run("ask", "--allow", "Bash(touch *)", "make it") == (0, "That is all.\n", "")
-    assert (tmp_path / "made").exists()
-
-
 def test_a_recording_is_replayed_and_exported(run, model, tmp_path):
     """What was recorded shows the same words, and there is no key in it."""
     model.when("look around").reply(tool_use("Bash", {"command": "echo hi"})).then_reply(
@@ -104,22 +87,6 @@ def test_a_recording_is_replayed_and_exported(run, model, tmp_path):
     assert key not in (tmp_path / "x.jsonl").read_text(encoding="utf-8")
 
 
-@pytest.mark.everything
-def test_an_answer_in_a_form(run, model, tmp_path):
-    """--returns prints an object of that form."""
-    schema = {
-        "type": "object",
-        "properties": {"name": {"type": "string"}},
-        "required": ["name"],
-        "additionalProperties": False,
-    }
-    (tmp_path / "schema.json").write_text(json.dumps(schema))
-    model.when("who wrote it").reply(tool_use("StructuredOutput", {"name": "Ada"})).then_reply("ok")
-    code, stdout, stderr = run("ask", "--returns", "schema.json", "who wrote it")
-    assert (code, stderr) == (0, "")
-    assert json.loads(stdout) == {"name": "Ada"}
-
-
 def test_a_failure_of_the_service_is_exit_code_1(run, model):
     """With its text on stderr, and nothing on stdout."""
     model.when("break it").fail(400, "this is a bad request")
@@ -127,23 +94,6 @@ def test_a_failure_of_the_service_is_exit_code_1(run, model):
     assert (code, stdout) == (1, "")
     assert "bad request" in stderr
     assert "Traceback" not in stderr
-
-
-@pytest.mark.everything
-def test_without_a_login_it_is_exit_code_3(new_cli, home, model, tmp_path):
-    """As without a CLI: nothing can be asked before something is set up."""
-    environment = {**model.environment(tmp_path / "new", inherit=True), "PYTHONPATH": str(ROOT)}
-    del environment["ANTHROPIC_API_KEY"]
-    done = subprocess.run(
-        [sys.executable, "-m", "claude_sync", "ask", "--cli", new_cli.path, "hi"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env=environment,
-        cwd=os.fspath(tmp_path),
-        timeout=PATIENCE,
-    )
-    assert (done.returncode, done.stdout) == (3, b"")
-    assert b"/login" in done.stderr
 
 
 def test_a_signal_stops_the_turn_and_not_only_the_command(cli, run, model, home, tmp_path):

@@ -122,15 +122,6 @@ def test_a_cwd_given_by_a_link(config, tmp_path, monkeypatch):
     assert titles(".") == ["real", "by the link"]
 
 
-@pytest.mark.parametrize("path", ["", 3, ["x"], b"bytes"])
-def test_a_folder_is_a_path(config, path):
-    """Anything else is refused, by name."""
-    for name in ("cwd", "config_dir"):
-        with pytest.raises(UsageError) as caught:
-            list_sessions(**{name: path})
-        assert caught.value.option == name
-
-
 def test_the_folder_of_the_cli(monkeypatch, tmp_path):
     """The variable names it, else it is in the home folder."""
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -381,27 +372,6 @@ def test_any_other_message_counts_as_asked(config, content):
     command(saved)
     assert not is_listed(saved.save())
     saved.user(content)
-    assert is_listed(saved.save())
-
-
-@pytest.mark.parametrize(
-    "kind", ["answer", "prompt of a command", "prompt as text", "summary", "no message"]
-)
-def test_what_others_say_counts_as_asked(config, kind):
-    """An answer, the prompt that a command stands for, a compaction, a message without a text."""
-    saved = Saved(config)
-    command(saved)
-    assert not is_listed(saved.save())
-    if kind == "answer":
-        saved.says("hello")
-    elif kind == "prompt of a command":
-        saved.user([{"type": "text", "text": "Say it"}], isMeta=True)
-    elif kind == "prompt as text":
-        saved.user("Say it", isMeta=True)
-    elif kind == "summary":
-        saved.user("This session is being continued", isCompactSummary=True)
-    else:
-        saved.line("user", message=None)
     assert is_listed(saved.save())
 
 

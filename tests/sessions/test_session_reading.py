@@ -17,8 +17,6 @@ from claude_sync import (
     ClaudeError,
     CompactBoundary,
     SessionNotFound,
-    System,
-    Unknown,
     UsageError,
     User,
 )
@@ -249,43 +247,6 @@ def test_a_last_line_that_hangs_on_nothing_hides_nothing(saved, kind):
     assert read_texts(saved) == [*said, *note]
     saved.line("progress")
     assert read_texts(saved) == [*said, *note]
-
-
-def test_a_note_on_an_earlier_message_counts(saved):
-    """It says where the conversation went on from."""
-    saved.user("one")
-    first = saved.says("to one", reply="m1")
-    saved.user("two")
-    saved.says("to two", reply="m2")
-    saved.line("system", parent=first, subtype="informational", content="Note")
-    assert read_texts(saved) == ["one", "to one", "System"]
-
-
-def test_lines_that_name_each_other_come_to_an_end(saved):
-    """A circle is walked round once."""
-    one, two = str(uuid.uuid4()), str(uuid.uuid4())
-    saved.user("one", uuid=one, parent=two)
-    saved.user("two", uuid=two, parent=one)
-    assert read_texts(saved) == ["one", "two"]
-
-
-def test_a_line_that_was_written_twice_is_there_once(saved):
-    """In its first place, with its last content."""
-    one = saved.user("first version")
-    saved.says("to one")
-    saved.user("last version", uuid=one, parent=None)
-    saved.says("again", parent=saved.lines[1]["uuid"], reply="m2")
-    assert read_texts(saved) == ["last version", "to one", "again"]
-
-
-def test_what_is_not_known_is_kept(saved):
-    """A type of a later CLI is Unknown, a subtype a plain System message."""
-    saved.user("one")
-    saved.line("hologram", shape="cube")
-    saved.line("system", subtype="local_command", content="<local-command-stdout>x")
-    _, hologram, system = read(saved)
-    assert isinstance(hologram, Unknown) and hologram.raw["shape"] == "cube"
-    assert type(system) is System and system.subtype == "local_command"
 
 
 def test_everything_is_every_line(saved):

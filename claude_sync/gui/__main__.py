@@ -69,7 +69,7 @@ def run_qt(options: Dict[str, Any]) -> int:
     chat.resize(*SIZE)
     chat.show()
     chat.setFocus()
-    return int(application.exec() if hasattr(application, "exec") else application.exec_())
+    return int(application.exec())
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ Calls that wait for the next frame of a window: what ``gui.tk`` and ``gui.qt`` b
     process -> lines -> messages -> dispatch -> [frames] -> handlers, on the window's thread
 
 A window draws some sixty times a second, and whatever its thread does longer than
-that is seen as a stutter. So the window runs what waits once per frame, and:
+that is seen as a stutter. So a timer of the toolkit runs what waits once per frame (now and
+then, while nothing runs), and:
 
 * Text that came since the last frame is one call, whatever number of pieces it had;
   of very much text, what one frame can draw.
@@ -24,15 +25,21 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable, Deque, Iterable, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Deque, Iterable, List, Optional, Set
 
-from ..log import logger
 from ..messages.stream_text import Block
 
 if TYPE_CHECKING:
+    from ..client import Client
     from ..messages.stream_text import Piece
 
-__all__ = ["Frames"]
+__all__ = ["ATTACHED", "Attachment", "Frames"]
+
+# Milliseconds. A sixtieth of a second; what is left of it at least for drawing; and how often
+# one looks while nothing runs.
+FRAME = 16
+DRAWING = 4
+IDLE = 50
 
 # How long a frame may run calls: half of a sixtieth of a second, the rest is for drawing.
 FRAME_WORK = 0.008
@@ -76,10 +83,11 @@ class GrowingCall:
         self._call = call
 
     def takes(self, piece: Piece, handlers: Any, turn: Any) -> bool:
-        """Whether a piece belongs to the same block, turn and handlers; then it is taken."""
+        """Take a piece of the same block, turn and handlers, if it fits; whether it was."""
         last = self._pieces[-1]
         if (
-            last._block is not piece._block
+            self.size + len(piece) > TEXT_PER_FRAME
+            or last._block is not piece._block
             or last._end > piece._end
             or self._handlers is not handlers
             or self._turn is not turn
@@ -88,21 +96,6 @@ class GrowingCall:
         self._pieces.append(piece)
         self.size += len(piece)
         return True
-
-    def cut(self) -> GrowingCall:
-        """The call with as much text as fits into a frame; this one keeps the rest."""
-        first, *_ = pieces = self._pieces
-        if len(first) > TEXT_PER_FRAME:
-            pieces[:1] = split(first, TEXT_PER_FRAME)
-        count, size = 1, len(pieces[0])
-        while size + len(pieces[count]) <= TEXT_PER_FRAME:
-            size += len(pieces[count])
-            count += 1
-        head = GrowingCall(pieces[0], self._handlers, self._turn, self._call)
-        head._pieces, self._pieces = pieces[:count], pieces[count:]
-        head.size = size
-        self.size -= size
-        return head
 
     def run(self) -> None:
         """Make it, with all of the text as one piece."""
@@ -117,16 +110,9 @@ class GrowingCall:
 
 
 class Frames:
-    """
-    What waits for a window; filled by the dispatcher, run by the window's thread.
+    """What waits for a window; filled by the dispatcher, run by the window's thread."""
 
-    ``wake`` is called, on any thread, when something waits and nothing did before, so
-    that the window need not look for it; it must not refer to the client, which would
-    keep a forgotten client alive.
-    """
-
-    def __init__(self, wake: Optional[Callable[[], object]] = None) -> None:
-        self._wake = wake
+    def __init__(self) -> None:
         # Threads that ran posted calls, the window's among them.
         self.threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
         # Guards everything below; notified when there may be room again.
@@ -135,8 +121,6 @@ class Frames:
         self._text = 0
         # Calls put before all others since the last one was made; of the window's thread.
         self._put_first = 0
-        # The window knows that something waits.
-        self._awake = False
         # The client closes: wait for room no longer.
         self._released = False
         self._stopped = False
@@ -161,7 +145,8 @@ class Frames:
 
     def begin(self, piece: Piece, handlers: Any, turn: Any, call: Callable[[Piece], None]) -> None:
         """Have *call* made with *piece* and what is added to it until then."""
-        self._add(GrowingCall(piece, handlers, turn, call))
+        for part in split(piece, TEXT_PER_FRAME) if len(piece) > TEXT_PER_FRAME else [piece]:
+            self._add(GrowingCall(part, handlers, turn, call))
 
     def go_on_with(self, calls: Iterable[Callable[[], None]]) -> None:
         """
@@ -179,41 +164,34 @@ class Frames:
         """Whether the calling thread is one that runs posted calls."""
         return threading.current_thread() in self.threads
 
-    def run(self) -> bool:
+    def run(self, windows: int = 1) -> bool:
         """
         On the window's thread, once per frame: make calls that wait; whether more do.
+
+        So many share the time of a frame: a busy client must not keep the others waiting.
 
         A handler may run a loop of the window's own (a modal dialog), in which this is
         called again: the calls after it are made then. What ends programs goes through,
         and the frame with it; what waits is for the next one.
         """
         self.threads.add(threading.current_thread())
-        try:
-            self._run_until(time.monotonic() + FRAME_WORK)
-        finally:
-            with self._changed:
-                more = self._awake = bool(self._waiting)
-        return more
-
-    def _run_until(self, end: float) -> None:
+        end = time.monotonic() + FRAME_WORK / windows
         # What comes during this frame is for the next one.
-        left = len(self._waiting)
-        while left > 0:
+        left, text = len(self._waiting), 0
+        while left > 0 and text < TEXT_PER_FRAME:
             with self._changed:
                 if not self._waiting:
                     break
-                if self._waiting[0].size > TEXT_PER_FRAME:
-                    # Cut before it is made: a handler may run the calls behind it.
-                    call, left = self._waiting[0].cut(), 1
-                else:
-                    call = self._waiting.popleft()
+                call = self._waiting.popleft()
                 self._text -= call.size
                 self._changed.notify_all()
             self._put_first = 0
             call.run()
+            text += call.size
             left += self._put_first - 1
             if time.monotonic() >= end:
                 break
+        return bool(self._waiting)
 
     def release(self) -> None:
         """The client closes: make the dispatcher wait no longer."""
@@ -240,14 +218,6 @@ class Frames:
                 return False
             self._waiting.append(call)
             self._text += call.size
-            wakes = not self._awake
-            self._awake = True
-        if wakes and self._wake is not None:
-            try:
-                self._wake()
-            except Exception as error:
-                logger.warning("the window cannot be woken up, so it counts as closed: %s", error)
-                self.stop()
         return True
 
     def _has_room(self) -> bool:
@@ -264,3 +234,109 @@ def split(piece: Piece, size: int) -> List[Piece]:
     block = Block(type(piece), whole.message_id, whole.parent_tool_use_id, whole.agent)
     block.pieces = whole.pieces[: piece._end - 1]
     return [block.grow(piece[start : start + size]) for start in range(0, len(piece), size)]
+
+
+class Attachment:
+    """
+    What ``attach()`` returns: a client whose handlers run on a window's thread.
+
+    The toolkits add a timer, and tell when the window is gone. The client is kept until it is
+    closed.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._reference = weakref.ref(client)
+        self._kept: Optional[Client] = client
+        self._frames = Frames()
+        client._post_through(self._frames)
+        ATTACHED.add(self)
+        self._next(0)
+
+    @property
+    def client(self) -> Optional[Client]:
+        """The client; None once the program has let go of one that is closed."""
+        return self._reference()
+
+    def detach(self) -> None:
+        """
+        Let go of the window: handlers run on the client's own threads again.
+
+        Best called between two turns. What waits for the window is done before, and the
+        client stays open. Twice is harmless.
+        """
+        client = self.client
+        if self not in ATTACHED:
+            return
+        self._check_thread("detach()")
+        while self._frames.run():
+            pass
+        if client is not None:
+            client._post_through(None)
+        while self._frames.run():  # what came in between
+            pass
+        self.stop()
+
+    def post(self, call: Callable[[], None]) -> None:
+        """From any thread: have *call* made on the window's."""
+        self._frames(call)
+
+    def close(self, *_: object) -> None:
+        """The window is gone: close the client, without waiting."""
+        client = self.client
+        self.stop()
+        if client is not None:
+            client.close(wait=False)
+
+    def stop(self) -> None:
+        """Run no more handlers. Twice is harmless."""
+        if self in ATTACHED:
+            ATTACHED.discard(self)
+            self._kept = None
+            self._end_timer()
+            self._frames.stop()
+            # No handler runs here any more, so a thread may wait here for a turn to end.
+            self._frames.threads.clear()
+
+    def _frame(self) -> None:
+        """Run what waits, and set the timer anew; what a program's code raises goes through."""
+        client = self.client
+        if client is None:
+            self.stop()
+            return
+        state = client.state
+        if state == "closed":
+            self._kept = None
+        # Before the calls, for a loop of the toolkit that one of them runs (a modal dialog).
+        self._next(FRAME)
+        begun = time.monotonic()
+        more = True
+        try:
+            more = self._frames.run(len(ATTACHED))
+        finally:
+            if self in ATTACHED:  # a call may have ended everything
+                spent = int((time.monotonic() - begun) * 1000)
+                is_busy = more or state in ("busy", "starting")
+                self._next(max(DRAWING, FRAME - spent) if is_busy else IDLE)
+
+    # Of the toolkit.
+
+    def _next(self, milliseconds: int) -> None:
+        """Call :meth:`_frame` then, and not before."""
+        raise NotImplementedError
+
+    def _end_timer(self) -> None:
+        """Call it no more, and hear no more of the window."""
+        raise NotImplementedError
+
+    def _check_thread(self, what: str) -> None:
+        """Raise UsageError unless this is the window's thread."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        client = self.client
+        name = client.name if client is not None else "a client that is gone"
+        return f"<{name} attached to a window{'' if self in ATTACHED else ' (no more)'}>"
+
+
+# What is attached, which keeps it alive.
+ATTACHED: Set[Attachment] = set()

@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
     from ..client import Client
+    from .frames import Attachment
     from .qt_chat import ChatWidget
     from .qt_client import QtClient
     from .qt_dialogs import PermissionDialog, QuestionDialog
-    from .qt_frames import Attachment
 
 __all__ = ["Attachment", "ChatWidget", "PermissionDialog", "QtClient", "QuestionDialog", "attach"]
 
 LATER = {
-    "Attachment": "qt_frames",
+    "Attachment": "frames",
     "ChatWidget": "qt_chat",
     "PermissionDialog": "qt_dialogs",
     "QtClient": "qt_client",
@@ -59,9 +59,9 @@ def attach(client: Client, parent: Any = None) -> Attachment:
         ImportError: No binding of Qt is installed.
 
     """
-    from .qt_frames import Attachment
+    from .qt_frames import QtAttachment
 
-    return Attachment(client, parent)
+    return QtAttachment(client, parent)
 
 
 if not TYPE_CHECKING:  # a checker would believe that there is every name

@@ -23,8 +23,8 @@ from ..engine.turn import Turn
 from ..errors import ClaudeError, TurnInterrupted, UsageError
 from ..log import logger
 from ..permissions.request import LATER, PermissionAnswer
-from .qt_binding import QtCore, Signal, Slot, check_application, is_valid
-from .qt_frames import Attachment
+from .qt_binding import QtCore, check_application, is_valid
+from .qt_frames import QtAttachment
 
 __all__ = ["QtClient"]
 
@@ -54,15 +54,15 @@ class QtClient(QtCore.QObject):  # type: ignore[misc]
 
     """
 
-    text = Signal(str)
-    thinking = Signal(str)
-    tool_use = Signal(object)
-    tool_result = Signal(object)
-    permission = Signal(object)
-    question = Signal(object)
-    result = Signal(object)
-    error = Signal(object)
-    closed = Signal(object)
+    text = QtCore.Signal(str)
+    thinking = QtCore.Signal(str)
+    tool_use = QtCore.Signal(object)
+    tool_result = QtCore.Signal(object)
+    permission = QtCore.Signal(object)
+    question = QtCore.Signal(object)
+    result = QtCore.Signal(object)
+    error = QtCore.Signal(object)
+    closed = QtCore.Signal(object)
 
     def __init__(
         self, parent: Any = None, *, client: Optional[Client] = None, **options: Any
@@ -82,7 +82,7 @@ class QtClient(QtCore.QObject):  # type: ignore[misc]
         self.client = Client(**options) if client is None else client
         # Those of this object, in order: the first is the one that runs, or will.
         self._turns: List[Turn] = []
-        Attachment(self.client, self)
+        QtAttachment(self.client, self)
         for kind in ("text", "thinking", "tool_use", "tool_result", "result"):
             getattr(self.client, f"on_{kind}")(forwarder(self, kind))
         self.client.on_close(forwarder(self, "closed"))
@@ -104,7 +104,7 @@ class QtClient(QtCore.QObject):  # type: ignore[misc]
         turn.add_done_callback(done)
         return turn
 
-    @Slot(str)  # type: ignore[untyped-decorator]
+    @QtCore.Slot(str)  # type: ignore[untyped-decorator]
     def ask(self, prompt: str) -> None:
         """Ask; what is wrong with the question is told by ``error``, as all that follows is."""
         try:
@@ -112,7 +112,7 @@ class QtClient(QtCore.QObject):  # type: ignore[misc]
         except (ClaudeError, OSError, TypeError) as error:
             self.error.emit(error)
 
-    @Slot()  # type: ignore[untyped-decorator]
+    @QtCore.Slot()  # type: ignore[untyped-decorator]
     def interrupt(self) -> None:
         """Stop what runs now, and do not wait for it; harmless when nothing does."""
         self._turns = [turn for turn in self._turns if not turn.done()]
@@ -130,7 +130,7 @@ class QtClient(QtCore.QObject):  # type: ignore[misc]
 
         session.tasks.run(stop)
 
-    @Slot()  # type: ignore[untyped-decorator]
+    @QtCore.Slot()  # type: ignore[untyped-decorator]
     def close(self) -> None:
         """Close the client, and do not wait for it; ``closed`` tells when that is done."""
         self.client.close(wait=False)

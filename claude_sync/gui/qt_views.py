@@ -14,7 +14,8 @@ from ..log import logger
 from ..permissions import forms
 from ..permissions.forms import Line, PermissionForm, QuestionField, QuestionForm, shown_text
 from ..render.rows import Colour, colours
-from .qt_binding import QtCore, QtGui, QtWidgets, Signal
+from .dialogs import KEYS
+from .qt_binding import QtCore, QtGui, QtWidgets
 
 __all__ = ["DiffView", "PermissionView", "QuestionView", "QuestionsView", "colours_of", "paragraph"]
 
@@ -29,10 +30,6 @@ WIDE = 520
 INDENT = 24
 # Of what an option looks like.
 PREVIEW_LINES = 12
-# Where the system's own choice is none: families of letters of one width, the best first; and
-# letters that have several widths in others.
-FIXED_FAMILIES = ("monospace", "DejaVu Sans Mono", "Liberation Mono", "Courier New")
-UNLIKE_LETTERS = "iWm0. "
 
 
 class DiffView(QtWidgets.QTextEdit):  # type: ignore[misc]
@@ -41,11 +38,11 @@ class DiffView(QtWidgets.QTextEdit):  # type: ignore[misc]
     def __init__(self, lines: Sequence[Line]) -> None:
         super().__init__()
         self.setReadOnly(True)
-        self.setAcceptRichText(False)
         # Wrapped: behind many blanks, the rest of a line would be where nobody looks.
         self.setWordWrapMode(QtGui.QTextOption.WrapMode.WrapAnywhere)
         self.setFont(fixed_font())
         self.document().setDocumentMargin(MARGIN)
+        self.setAccessibleName("What would happen")
         self.fill(lines)
 
     def fill(self, lines: Sequence[Line]) -> None:
@@ -54,13 +51,11 @@ class DiffView(QtWidgets.QTextEdit):  # type: ignore[misc]
         known = colours_of(self)
         cursor = self.textCursor()
         for number, line in enumerate(lines):
-            background = known[line.kind] if line.kind in ("added", "removed", "hunk") else ""
-            text = known["note"] if line.kind == "note" else ""
             block, characters = QtGui.QTextBlockFormat(), QtGui.QTextCharFormat()
-            if background:
-                block.setBackground(QtGui.QColor(background))
-            if text:
-                characters.setForeground(QtGui.QColor(text))
+            if line.kind in ("added", "removed", "hunk"):
+                block.setBackground(QtGui.QColor(known[line.kind]))
+            if line.kind == "note":
+                characters.setForeground(QtGui.QColor(known["note"]))
             if number:
                 cursor.insertBlock(block, characters)
             else:
@@ -88,32 +83,54 @@ class RequestView(QtWidgets.QFrame):  # type: ignore[misc]
 
     Attributes:
         form: What it shows and answers.
-        answered: A signal: it was answered here; whether something runs now.
+        buttons: By what they do: ``allow``, ``deny``, ``answer``, ``decline``, ...
+        answered: A signal: it was answered here.
 
     """
 
-    answered = Signal(bool)
+    answered = QtCore.Signal()
 
     def __init__(self, form: Any) -> None:
         super().__init__()
         self.form = form
+        self.buttons: Dict[str, Any] = {}
         self.column = QtWidgets.QVBoxLayout(self)
         self.column.setSpacing(10)
-        self.column.addWidget(title_label(form.title))
-        self._message = paragraph("")
-        self._message.hide()
+        title = paragraph(form.title)
+        font = title.font()
+        font.setBold(True)
+        title.setFont(font)
+        self.column.addWidget(title)
+        self.message = paragraph("")
+        self.message.hide()
+        self._row = QtWidgets.QHBoxLayout()
 
-    def settle(self, verb: Callable[[], object], allows: bool, is_last: bool = False) -> None:
+    def end_with_buttons(self) -> None:
+        """Below what was added so far."""
+        self.column.addWidget(self.message)
+        self.column.addLayout(self._row)
+
+    def add_button(self, name: str, label: str, press: Callable[[], object]) -> Any:
+        """One more, from the left."""
+        if name in KEYS:
+            label = label.replace(KEYS[name], f"&{KEYS[name]}", 1)
+        made = self.buttons[name] = button(label, press)
+        if name in ("allow", "answer"):
+            made.setObjectName("claude_strong")
+        self._row.addWidget(made)
+        return made
+
+    def settle(self, name: str, *arguments: Any) -> None:
         """Answer by a verb of the form; an answer that is none is told instead, if it can be."""
         try:
-            verb()
+            getattr(self.form, name)(*arguments)
         except ClaudeError as error:
             logger.warning("a dialog could not answer: %s", error)
-            if self.form.is_open and not is_last:
-                self._message.setText(str(error))
-                self._message.show()
+            if self.form.is_open:
+                self.message.setText(str(error))
+                self.message.show()
                 return
-        self.answered.emit(allows)
+        self.answered.emit()
 
 
 class PermissionView(RequestView):
@@ -129,7 +146,6 @@ class PermissionView(RequestView):
         for line in form.details:
             self.column.addWidget(paragraph(line))
         self.preview = DiffView(form.lines)
-        self.preview.setAccessibleName("What would happen")
         self.column.addWidget(self.preview, 1)
         self.reason = QtWidgets.QLineEdit()
         self.reason.setPlaceholderText(forms.REASON)
@@ -138,81 +154,64 @@ class PermissionView(RequestView):
         for choice in form.choices:
             if choice.meaning:
                 self.column.addWidget(paragraph(f"{choice.meaning}."))
-        self.column.addWidget(self._message)
-        row = QtWidgets.QHBoxLayout()
-        self.deny_button = button("&Deny", self._deny)
-        self.everything_button = button(forms.EVERYTHING, self._show_everything)
-        row.addWidget(self.deny_button)
-        row.addWidget(self.everything_button)
-        row.addStretch(1)
-        self.always_button = self._allowing("allow_always", "Al&ways allow")
-        self.edits_button = self._allowing("accept_edits", "Allow all &edits in this session")
-        self.allow_button = self._allowing("allow", "&Allow")
-        self._allows = (self.always_button, self.edits_button, self.allow_button)
-        for each in self._allows:
-            row.addWidget(each)
-        self.column.addLayout(row)
+        self.end_with_buttons()
+        self.add_button("deny", "Deny", self._deny)
+        self.add_button("everything", forms.EVERYTHING, self._show_everything)
+        self._row.addStretch(1)
+        # What stands first is what is most likely wanted: at the right end.
+        for choice in reversed(form.choices):
+            if choice.allows:
+                self._add(choice.name, choice.label)
         self._settling = QtCore.QTimer(self)
         self._settling.setSingleShot(True)
-        self._settling.timeout.connect(lambda: self._let_allow(True))
-        self._let_allow(False)
+        self._settling.timeout.connect(self._settled)
+
+    def _add(self, name: str, label: str) -> None:
+        self.add_button(name, label, lambda: self.settle(name)).setEnabled(False)
 
     def showEvent(self, event: Any) -> None:  # noqa: N802  (Qt's name)
         """It appears: from now on it is there to be read."""
         super().showEvent(event)
-        if not self.allow_button.isEnabled():
+        if not self.buttons["allow"].isEnabled():
             self._settling.start(forms.SETTLING)
 
-    def _let_allow(self, is_allowed: bool) -> None:
-        for each in self._allows:
-            each.setEnabled(is_allowed)
-
-    def _allowing(self, name: str, label: str) -> Any:
-        """The button of a choice that lets something run; hidden where it is not offered."""
-        verb = getattr(self.form, name)
-        made = button(label, lambda: self.settle(verb, True))
-        made.setObjectName(f"claude_{name}")
-        if not any(choice.name == name for choice in self.form.choices):
-            made.hide()
-        return made
+    def _settled(self) -> None:
+        for choice in self.form.choices:
+            self.buttons[choice.name].setEnabled(True)
 
     def _show_everything(self) -> None:
         """Show all that is known instead of the preview."""
         self.preview.fill(self.form.everything())
-        self.everything_button.setEnabled(False)
+        self.buttons["everything"].setEnabled(False)
 
     def _deny(self) -> None:
-        reason = self.reason.text()
-        self.settle(lambda: self.form.deny(reason), False)
+        self.settle("deny", self.reason.text())
 
 
 class QuestionsView(RequestView):
     """Claude asks the person something: the questions, and a button that sends the answers."""
 
-    def __init__(self, form: QuestionForm) -> None:
+    def __init__(self, form: QuestionForm, scrolls: bool) -> None:
         super().__init__(form)
-        self.views = [QuestionView(field, self._changed) for field in form.fields]
-        self.column.addWidget(QuestionColumn(self.views), 1)
-        self.column.addWidget(self._message)
-        row = QtWidgets.QHBoxLayout()
-        decline = lambda: self.settle(form.decline, False, is_last=True)  # noqa: E731
-        self.decline_button = button("&Do not answer", decline)
-        self.answer_button = button("&Answer", lambda: self.settle(form.answer, True))
-        self.answer_button.setObjectName("claude_allow")
-        row.addWidget(self.decline_button)
-        row.addStretch(1)
-        row.addWidget(self.answer_button)
-        self.column.addLayout(row)
+        self.fields = [QuestionView(field, self._changed) for field in form.fields]
+        for each in [QuestionColumn(self.fields)] if scrolls else self.fields:
+            self.column.addWidget(each)
+        self.end_with_buttons()
+        self.add_button("decline", "Decline", lambda: self.settle("decline"))
+        self._row.addStretch(1)
+        self.add_button("answer", "Answer", lambda: self.settle("answer"))
         self._changed()
 
     def _changed(self) -> None:
         """Something was chosen: the button works once every question has an answer."""
-        self.answer_button.setEnabled(self.form.missing() is None)
+        self.buttons["answer"].setEnabled(self.form.missing() is None)
 
 
-def view_of(form: Any) -> Any:
-    """The view of a form."""
-    return QuestionsView(form) if isinstance(form, QuestionForm) else PermissionView(form)
+def view_of(form: Any, scrolls: bool = True) -> Any:
+    """The view of a form; inside of a conversation it *scrolls* with that."""
+    if isinstance(form, QuestionForm):
+        return QuestionsView(form, scrolls)
+    return PermissionView(form)
 
 
 class QuestionView(QtWidgets.QGroupBox):  # type: ignore[misc]
@@ -220,7 +219,7 @@ class QuestionView(QtWidgets.QGroupBox):  # type: ignore[misc]
     One question: its options, and a line for an answer of one's own.
 
     Attributes:
-        options: A button for each option.
+        buttons: One for each option.
         other: The line.
         preview: What the option that was chosen last looks like; None if none shows that.
 
@@ -231,19 +230,15 @@ class QuestionView(QtWidgets.QGroupBox):  # type: ignore[misc]
         self._field = field
         self._changed = changed
         column = QtWidgets.QVBoxLayout(self)
-        text = paragraph(field.text)
-        font = text.font()
-        font.setBold(True)
-        text.setFont(font)
-        column.addWidget(text)
+        column.addWidget(paragraph(field.text))
         kind = QtWidgets.QCheckBox if field.is_multiple else QtWidgets.QRadioButton
-        self.options: List[Any] = []
-        # Which is not exclusive: the form decides, so that an answer of one's own counts too.
+        self.buttons: List[Any] = []
         for number, (label, description) in enumerate(field.options):
             option = kind(label.replace("&", "&&"))
+            # The form decides what is marked, so that an answer of one's own counts, too.
             option.setAutoExclusive(False)
             option.clicked.connect(lambda *_, number=number: self._choose(number))
-            self.options.append(option)
+            self.buttons.append(option)
             column.addWidget(option)
             if description:
                 below = paragraph(description)
@@ -263,12 +258,11 @@ class QuestionView(QtWidgets.QGroupBox):  # type: ignore[misc]
             column.addWidget(self.preview)
 
     def _choose(self, number: int) -> None:
-        is_chosen = self.options[number].isChecked() or not self._field.is_multiple
+        is_chosen = self.buttons[number].isChecked() or not self._field.is_multiple
         self._field.choose(number, is_chosen)
         if self.preview is not None:
-            self.preview.setPlainText(
-                shown_text(self._field.question.options[number].preview or "")
-            )
+            preview = self._field.question.options[number].preview
+            self.preview.setPlainText(shown_text(preview or ""))
         self._show()
 
     def _write(self, text: str) -> None:
@@ -276,7 +270,7 @@ class QuestionView(QtWidgets.QGroupBox):  # type: ignore[misc]
         self._show()
 
     def _show(self) -> None:
-        for number, option in enumerate(self.options):
+        for number, option in enumerate(self.buttons):
             option.setChecked(number in self._field.chosen)
         if self.other.text() != self._field.other:
             self.other.setText(self._field.other)
@@ -289,6 +283,7 @@ class QuestionColumn(QtWidgets.QScrollArea):  # type: ignore[misc]
     def __init__(self, views: Sequence[QuestionView]) -> None:
         super().__init__()
         inside = QtWidgets.QWidget()
+        inside.setObjectName("claude_questions")
         column = QtWidgets.QVBoxLayout(inside)
         column.setContentsMargins(0, 0, 0, 0)
         for view in views:
@@ -308,42 +303,22 @@ class QuestionColumn(QtWidgets.QScrollArea):  # type: ignore[misc]
 
 def fixed_font(size: float = 0.0) -> Any:
     """Letters of one width, as large as others; not every system names such a font."""
-    font = QtGui.QFontDatabase.systemFont(QtGui.QFontDatabase.SystemFont.FixedFont)
+    font = QtGui.QFont("monospace")
+    font.setStyleHint(QtGui.QFont.StyleHint.Monospace)
     size = size or QtWidgets.QApplication.font().pointSizeF()
     if size > 0:  # or it is one of pixels
         font.setPointSizeF(size)
-    if not is_of_one_width(font):
-        font.setStyleHint(QtGui.QFont.StyleHint.Monospace)
-        for family in (*FIXED_FAMILIES, "monospace"):  # which ends the search if none fits
-            font.setFamily(family)
-            if is_of_one_width(font):
-                break
     return font
 
 
-def is_of_one_width(font: Any) -> bool:
-    """Whether all letters have one width. Measured: not every such font says so of itself."""
-    width = QtGui.QFontMetrics(font).horizontalAdvance
-    return len({width(letter) for letter in UNLIKE_LETTERS}) == 1
-
-
-def paragraph(text: str) -> Any:
-    """A text of any length, which is plain and can be copied."""
+def paragraph(text: str, name: str = "") -> Any:
+    """A text of any length, which is plain and can be copied; *name*: of its style."""
     label = QtWidgets.QLabel()
     label.setTextFormat(QtCore.Qt.TextFormat.PlainText)
     label.setText(text)
     label.setWordWrap(True)
     label.setTextInteractionFlags(QtCore.Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label
-
-
-def title_label(text: str) -> Any:
-    """What a dialog is about."""
-    label = paragraph(text)
-    font = label.font()
-    font.setBold(True)
-    font.setPointSizeF(font.pointSizeF() * 1.15)
-    label.setFont(font)
+    label.setObjectName(name)
     return label
 
 

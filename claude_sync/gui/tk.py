@@ -33,10 +33,10 @@ except ImportError as error:  # many systems have it in a package of its own
 
 from ..client import Client
 from ..errors import UsageError
+from .frames import Attachment
 from .tk_chat import ChatFrame
-from .tk_clock import Attachment
 from .tk_dialogs import PermissionDialog, QuestionDialog
-from .tk_windows import check_widget
+from .tk_windows import TkAttachment, check_widget
 
 __all__ = ["Attachment", "ChatFrame", "PermissionDialog", "QuestionDialog", "attach"]
 
@@ -58,4 +58,4 @@ def attach(client: Client, root: tkinter.Misc) -> Attachment:
     if not isinstance(client, Client):
         raise UsageError(f"attach(client, root) takes a claude_sync.Client, not {client!r}.")
     check_widget(root, "attach()")
-    return Attachment(client, root)
+    return TkAttachment(client, root)

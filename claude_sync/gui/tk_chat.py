@@ -13,33 +13,26 @@ from __future__ import annotations
 
 import tkinter
 from functools import partial
-from time import monotonic
 from tkinter import filedialog, ttk
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from ..client import Client
-from ..render.presenter import MODES, Presenter
-from .tk_clock import Attachment
+from ..render.presenter import Presenter
+from .chats import MOST_LINES, TICK, ChatMethods, Entry, Search, gauge, notice, picked, working
 from .tk_rows import Conversation, Fonts
 from .tk_views import colours_of
-from .tk_windows import check_widget, when_destroyed
+from .tk_windows import TkAttachment, check_widget, when_destroyed
 
 __all__ = ["ChatFrame"]
 
-# Milliseconds between two drawings at least; after one that took long, so many times that.
-FRAME = 16
-REST = 4
-# Milliseconds between two looks at what goes on while an answer is written.
-TICK = 100
-SPINNER = "◐◓◑◒"
-MOST_LINES = 9
-ZOOMS = range(-5, 11)
 FILES = [("HTML", "*.html"), ("Markdown", "*.md"), ("JSON", "*.json")]
 # Tk's names of the keys that zoom, with Ctrl.
 ZOOM_KEYS = {1: ("plus", "equal", "KP_Add"), -1: ("minus", "KP_Subtract"), 0: ("Key-0",)}
 
 
-class ChatFrame(ttk.Frame):
+class ChatFrame(ChatMethods, ttk.Frame):
     """
     A chat with Claude::
 
@@ -47,9 +40,9 @@ class ChatFrame(ttk.Frame):
         chat.pack(fill="both", expand=True)
 
     Enter sends, Shift+Enter begins a line, Esc stops, Up edits the last prompt, Ctrl+F
-    searches, Ctrl and + or - zoom. Images can be pasted. Claude's requests appear inside of
-    the conversation, unless the client has handlers for them already. It takes the theme and
-    the fonts of the program, light or dark.
+    searches, Ctrl and + or - zoom. Images and files can be pasted; and dropped, where the program
+    uses tkinterdnd2. Claude's requests appear inside of the conversation, unless the client has
+    handlers for them already. It takes the theme and the fonts of the program, light or dark.
 
     Args:
         parent: The widget that it is in.
@@ -62,47 +55,22 @@ class ChatFrame(ttk.Frame):
         self, parent: tkinter.Misc, client: Optional[Client] = None, **options: Any
     ) -> None:
         check_widget(parent, "ChatFrame()")
-        super().__init__(parent)
+        super().__init__(parent, style="Claude.TFrame")
         self._tk: Any = self.tk
         self._timers: Dict[str, Any] = {}
-        self._due = 0.0
-        self._pixel = max(1, round(self.winfo_fpixels("1i") / 96))
-        self._colours = colours_of(self)
-        self._fonts = Fonts(self)
-        self._style()
-        self.conversation = Conversation(self, self._fonts, self._colours, self._pixel)
-        self.composer = Composer(self, self._fonts, self._colours)
+        pixel = max(1, round(self.winfo_fpixels("1i") / 96))
+        self.fonts = Fonts(self)
+        self.conversation = Conversation(self, self.fonts, pixel)
+        self.composer = Composer(self, pixel)
         self.search = SearchBar(self)
-        self._build()
+        self._build(pixel)
+        self.restyle()
         when_destroyed(self, self._end)
         self.presenter = Presenter(self, client, options)
         self.conversation.presenter = self.presenter
+        self._accept_drops()
         self._later("start", 0, self.presenter.start)
         self.changed()
-
-    # For programs.
-
-    @property
-    def client(self) -> Client:
-        """The client; another one after a new conversation was begun."""
-        return self.presenter.client
-
-    def ask(self, text: str) -> None:
-        """Ask, as if a person had typed it."""
-        self.presenter.ask(text)
-        self.conversation.follow()
-
-    def stop(self) -> None:
-        """Stop the answer that is being written; harmless when there is none."""
-        self.presenter.stop()
-
-    def clear(self) -> None:
-        """Begin a new conversation."""
-        self.presenter.clear()
-
-    def on_answer(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Call *function* with every ``Answer``; also as a decorator."""
-        return self.presenter.on_answer(function)
 
     def focus_set(self) -> None:
         """Let the person type."""
@@ -112,13 +80,13 @@ class ChatFrame(ttk.Frame):
 
     # The presenter's view.
 
-    def connect(self, client: Client, closes: bool) -> Attachment:
+    def connect(self, client: Client, closes: bool) -> TkAttachment:
         """See :class:`~claude_sync.render.presenter.View`."""
-        return Attachment(client, self, closes)
+        return TkAttachment(client, self, closes)
 
     def changed(self) -> None:
         """See :class:`~claude_sync.render.presenter.View`."""
-        self._later("draw", max(0, int((self._due - monotonic()) * 1000)), self._draw)
+        self._later("draw", self.until_due(), self.draw)
 
     def ask_attention(self) -> None:
         """See :class:`~claude_sync.render.presenter.View`."""
@@ -141,168 +109,69 @@ class ChatFrame(ttk.Frame):
         self._timers.clear()
         self.conversation.end()
         self.presenter.end()
-        self._fonts.end()
-
-    # Looks.
-
-    def _style(self) -> None:
-        known, px = self._colours, self._pixel
-        style = ttk.Style(self)
-        small = self._fonts["small"]
-
-        def look(name: str, ground: str, front: str, **settings: Any) -> None:
-            settings.setdefault("font", small)
-            style.configure(name, background=known[ground], foreground=known[front], **settings)
-
-        flat: Dict[str, Any] = {"relief": "flat", "borderwidth": 0}
-        # Of all that is on the paper, and of what stands in a box.
-        for prefix, ground in (("Claude.", "back"), ("ClaudeBox.", "box")):
-            look(f"{prefix}TFrame", ground, "text")
-            look(f"{prefix}TLabel", ground, "faint" if ground == "back" else "text")
-            for kind in ("Toolbutton", "TMenubutton"):
-                name = f"{prefix}{kind}"
-                look(name, ground, "soft", padding=(7 * px, 4 * px), **flat)
-                style.layout(name, style.layout("Toolbutton"))
-                style.map(
-                    name,
-                    background=[("active", known["bubble"]), ("focus", known["bubble"])],
-                    foreground=[("disabled", known["edge"])],
-                    relief=[],
-                )
-        look("ClaudeBox.TLabelframe", "box", "text", bordercolor=known["edge"])
-        look("ClaudeBox.TLabelframe.Label", "box", "faint")
-        field = {"fieldbackground": known["back"], "insertcolor": known["text"]}
-        look("ClaudeBox.TEntry", "box", "text", bordercolor=known["edge"], **field)
-        for kind in ("TRadiobutton", "TCheckbutton"):
-            look(f"ClaudeBox.{kind}", "box", "text")
-            style.map(f"ClaudeBox.{kind}", background=[("active", known["bubble"])])
-        padding = (12 * px, 5 * px)
-        look("ClaudeBox.TButton", "back", "text", padding=padding, bordercolor=known["edge"])
-        style.map(
-            "ClaudeBox.TButton",
-            background=[("active", known["bubble"])],
-            foreground=[("disabled", known["faint"])],
-        )
-        look("ClaudeBox.Strong.TButton", "accent", "back", padding=padding, **flat)
-        look("Claude.Send.TButton", "accent", "back", padding=(5 * px, 4 * px), width=3, **flat)
-        for name in ("ClaudeBox.Strong.TButton", "Claude.Send.TButton"):
-            style.map(
-                name,
-                background=[("disabled", known["edge"]), ("active", known["soft"])],
-                foreground=[("disabled", known["back"])],
-            )
-        bar = "Claude.Vertical.TScrollbar"
-        thumb: Any = ("Vertical.Scrollbar.thumb", {"expand": "1", "sticky": "nswe"})
-        trough: Any = {"sticky": "ns", "children": [thumb]}
-        style.layout(bar, [("Vertical.Scrollbar.trough", trough)])
-        look(bar, "edge", "edge", troughcolor=known["back"], arrowsize=10 * px, width=10 * px)
-        style.configure(bar, bordercolor=known["back"], lightcolor=known["edge"])
-        style.configure(bar, darkcolor=known["edge"], **flat)
-        style.map(bar, background=[("active", known["faint"])])
-        self.configure(style="Claude.TFrame")
-
-    def restyle(self) -> None:
-        """Take the colours of the program's theme again, after it was changed."""
-        self._colours = colours_of(self)
-        self._style()
-        self.conversation.style(self._colours)
-        self.composer.style(self._colours)
-        self.changed()
-
-    def zoom(self, change: int) -> None:
-        """Larger or smaller letters; 0 for the usual size."""
-        zoom = self._fonts.zoom + change if change else 0
-        self._fonts.set_zoom(min(max(zoom, ZOOMS[0]), ZOOMS[-1]))
-        self.conversation.style(self._colours)
-        self.changed()
-
-    def _zoom_by_key(self, change: int, _: object) -> str:
-        self.zoom(change)
-        return "break"
+        self.fonts.end()
 
     # Its parts.
 
-    def _build(self) -> None:
-        px = self._pixel
+    def _build(self, px: int) -> None:
         head = ttk.Frame(self, style="Claude.TFrame", padding=(10 * px, 6 * px))
-        self.title, self.sessions = menu_button(head, "", self._list_sessions)
-        self.new = tool_button(head, "+ New", self.clear)
-        self.more, self.actions = menu_button(head, "⋯", None)
-        for words, keys, function in (
-            ("Find...", "Ctrl+F", self.search.begin),
-            ("Zoom in", "Ctrl++", partial(self.zoom, 1)),
-            ("Zoom out", "Ctrl+-", partial(self.zoom, -1)),
-            ("Normal size", "Ctrl+0", partial(self.zoom, 0)),
-            ("Copy as Markdown", "", self.copy),
-            ("Export...", "", self.export),
-            ("Stop", "Esc", self.escape),
-        ):
-            self.actions.add_command(label=words, accelerator=keys, command=function)
-        self.title.pack(side="left", fill="x", expand=True)
-        self.new.pack(side="left")
-        self.more.pack(side="left")
+        self.title, _ = menu_button(head, self.conversations)
+        self.more, menu = menu_button(head, lambda: iter(()))
+        self.more.configure(text="⋯")
+        menu.configure(postcommand="")
+        for words, keys, function in self.actions():
+            menu.add_command(label=words, accelerator=keys, command=function)
+        self.title.pack(side="left")
+        self.more.pack(side="right")
+        tool_button(head, "+ New", self.clear).pack(side="right")
         for widget in (self.composer.entry, self.conversation.text, self.search.words):
             widget.bind("<Escape>", lambda _: self.escape())
-            widget.bind("<Control-f>", lambda _: self.search.begin())
-            for change, names in ZOOM_KEYS.items():
-                for name in names:
-                    widget.bind(f"<Control-{name}>", partial(self._zoom_by_key, change))
+            for keys, function in (
+                ("f", self.search.begin),
+                *(("Shift-C", self.copy), ("Shift-S", self.export)),
+                *((key, partial(self.zoom, n)) for n, names in ZOOM_KEYS.items() for key in names),
+            ):
+                widget.bind(f"<Control-{keys}>", partial(act, function))
         head.grid(row=0, column=0, sticky="ew")
         self.conversation.frame.grid(row=2, column=0, sticky="nsew")
         self.composer.frame.grid(row=3, column=0, sticky="ew")
         self.columnconfigure(0, weight=1)
         self.rowconfigure(2, weight=1)
 
-    def _draw(self) -> None:
-        """Draw what has changed; then rest, the longer the longer that took."""
-        begun = monotonic()
-        self.conversation.draw(self.presenter.rows())
+    def _accept_drops(self) -> None:
+        """Files can be dropped, where the program has loaded tkdnd."""
+        if self._tk.call("info", "commands", "::tkdnd::drop_target"):
+            self._tk.call("tkdnd::drop_target", "register", self, "DND_Files")
+            command = self.register(self._drop)
+            self._tk.call("bind", self, "<<Drop:DND_Files>>", f"{command} %D")
+
+    def _drop(self, files: str) -> str:
+        self.presenter.attach(list(self._tk.splitlist(files)))
+        return "copy"
+
+    def draw(self) -> None:
+        """Draw what has changed."""
+        super().draw()
         self.title.configure(text=f"{self.presenter.title}  ▾")
-        self.composer.draw(self.presenter)
         if self.presenter.is_working:
-            self._later("tick", TICK, self._tick)
-        spent = monotonic() - begun
-        self._due = begun + spent + max(FRAME / 1000, REST * spent)
+            self._later("tick", TICK, self.draw)
 
-    def _tick(self) -> None:
-        self.composer.draw_working(self.presenter)
-        if self.presenter.is_working:
-            self._later("tick", TICK, self._tick)
-        self.changed()
+    def restyle(self) -> None:
+        """Take the colours of the program's theme again, after it was changed."""
+        known = colours_of(self)
+        style_all(self, known)
+        self.fonts.set_zoom(self.letters)
+        self.conversation.style(known)
+        self.composer.style(known)
 
-    def _list_sessions(self) -> None:
-        menu = self.sessions
-        menu.delete(0, "end")
-        menu.add_command(label="New conversation", command=self.clear)
-        found = self.presenter.sessions() if self.presenter.is_own else []
-        if found:
-            menu.add_separator()
-        for each in found:
-            words = f"{each.title[:60]}    {each.modified:%d %b}"
-            menu.add_command(label=words, command=partial(self.presenter.resume, each.session_id))
-
-    def copy(self) -> None:
-        """Copy the conversation as Markdown."""
+    def copy_text(self, text: str) -> None:
+        """Put a text into the clipboard."""
         self.clipboard_clear()
-        self.clipboard_append(self.presenter.markdown())
+        self.clipboard_append(text)
 
-    def export(self, path: str = "") -> None:
-        """Write the conversation to a file; without a path, the person is asked for one."""
-        if not path:
-            path = filedialog.asksaveasfilename(parent=self, filetypes=FILES)
-        if path:
-            self.presenter.export(path)
-
-    def escape(self) -> None:
-        """Leave the search, or the prompt that is being edited; else stop."""
-        if self.search.is_open:
-            self.search.end()
-        elif self.presenter.is_editing:
-            self.presenter.leave_edit()
-            self.composer.set_text("")
-            self.changed()
-        else:
-            self.stop()
+    def ask_path(self) -> str:
+        """Let the person choose a file to write."""
+        return filedialog.asksaveasfilename(parent=self, filetypes=FILES)
 
 
 class Composer:
@@ -316,61 +185,42 @@ class Composer:
 
     """
 
-    def __init__(self, chat: ChatFrame, fonts: Fonts, known: Dict[str, str]) -> None:
+    def __init__(self, chat: ChatFrame, px: int) -> None:
         self._chat = chat
-        self._drawn: Optional[List[Any]] = None
-        self._step = 0
-        px = chat._pixel
+        self._drawn: List[Any] = []
         self.frame = ttk.Frame(chat, style="Claude.TFrame", padding=(14 * px, 2 * px, 14 * px, 10))
         self.frame.columnconfigure(0, weight=1)
         self.working = ttk.Label(self.frame, style="Claude.TLabel")
         self.notice = ttk.Label(self.frame, style="Claude.TLabel", wraplength=600 * px)
         self.box = tkinter.Frame(self.frame, highlightthickness=1)
-        self.box.columnconfigure(0, weight=1)
         self.chips = ttk.Frame(self.box, style="Claude.TFrame")
-        self.entry = tkinter.Text(
-            self.box,
-            height=1,
-            width=20,
-            wrap="word",
-            undo=True,
-            relief="flat",
-            borderwidth=0,
-            highlightthickness=0,
-            padx=10 * px,
-            pady=8 * px,
-            font=fonts["body"],
-        )
+        self.entry = tkinter.Text(self.box, height=1, width=20, wrap="word", undo=True)
+        self.entry.configure(relief="flat", borderwidth=0, highlightthickness=0)
+        self.entry.configure(padx=10 * px, pady=8 * px, font=chat.fonts["body"])
+        self.hint = ttk.Label(self.entry, text="Ask Claude", style="Claude.TLabel", cursor="xterm")
+        self.hint.bind("<Button-1>", lambda _: self.entry.focus_set())
+        self._show_hint()
         row = ttk.Frame(self.box, style="Claude.TFrame", padding=(4 * px, 0, 5 * px, 5 * px))
-        self.attach = tool_button(row, "+", self._choose_files)
-        self.mode, modes = menu_button(row, "", lambda: self._list_modes(modes))
-        self.model, models = menu_button(row, "Model ▾", lambda: self._list_models(models))
+        self.mode, _ = menu_button(row, chat.modes)
+        self.model, _ = menu_button(row, chat.models)
         self.gauge = ttk.Label(row, style="Claude.TLabel")
-        self.button = ttk.Button(
-            row, text="↑", style="Claude.Send.TButton", command=self.send_or_stop
-        )
-        for each in (self.attach, self.mode, self.model):
+        self.button = ttk.Button(row, style="Claude.Send.TButton", command=self.send_or_stop)
+        for each in (tool_button(row, "+", self._choose_files), self.mode, self.model):
             each.pack(side="left")
         self.button.pack(side="right")
         self.gauge.pack(side="right", padx=8 * px)
-        self.entry.grid(row=1, column=0, sticky="ew")
-        row.grid(row=2, column=0, sticky="ew")
+        self.entry.pack(fill="x")
+        row.pack(fill="x")
         self.box.grid(row=2, column=0, sticky="ew")
-        self.entry.bind("<Return>", self._enter)
-        self.entry.bind("<KP_Enter>", self._enter)
-        self.entry.bind("<Shift-Return>", lambda _: None)
-        self.entry.bind("<Up>", self._up)
-        self.entry.bind("<Tab>", self._leave)
-        self.entry.bind("<<Paste>>", self._paste)
-        self.entry.bind("<<Modified>>", self._typed)
-        self.entry.bind("<Configure>", lambda _: self._fit())
-        for event in ("<FocusIn>", "<FocusOut>"):
-            self.entry.bind(event, self._show_focus, add=True)
-        self.style(known)
+        for key, function in (
+            *(("<Return>", self._enter), ("<KP_Enter>", self._enter)),
+            *(("<Up>", self._up), ("<Tab>", self._leave), ("<<Paste>>", self._paste)),
+            *(("<<Modified>>", self._typed), ("<Configure>", self._fit)),
+        ):
+            self.entry.bind(key, function, add=True)
 
     def style(self, known: Dict[str, str]) -> None:
         """Take other colours."""
-        self._colours = known
         self.box.configure(background=known["back"], highlightbackground=known["edge"])
         self.box.configure(highlightcolor=known["accent"])
         self.entry.configure(background=known["back"], foreground=known["text"])
@@ -379,37 +229,21 @@ class Composer:
 
     def draw(self, presenter: Presenter) -> None:
         """Draw what is known of the conversation."""
-        self.draw_working(presenter)
-        editing = "Sending replaces your last prompt and what came of it. Esc leaves it as it is."
-        notice = presenter.notice
-        if presenter.is_editing and presenter.is_own:
-            notice = notice or editing
-        self.notice.configure(text=notice)
-        self._place(self.notice, 1, bool(notice))
-        self.mode.configure(text=f"{MODES.get(presenter.mode, presenter.mode)} ▾")
-        names = dict(presenter.models)
-        model = names.get(presenter.model, presenter.model) or "Model"
-        self.model.configure(text=f"{model} ▾")
-        full = presenter.context()
-        context = "" if full is None else f"{full:.0%} of context"
-        self.gauge.configure(text="   ".join(filter(None, (context, presenter.cost()))))
+        for number, (label, text) in enumerate(
+            ((self.working, working(presenter)), (self.notice, notice(presenter)))
+        ):
+            label.configure(text=text)
+            if text:
+                label.grid(row=number, column=0, sticky="w", pady=(0, 4))
+            else:
+                label.grid_remove()
+        for button, words in zip((self.mode, self.model), picked(presenter)):
+            button.configure(text=words)
+        self.gauge.configure(text=gauge(presenter))
         if presenter.attached != self._drawn:
             self._drawn = list(presenter.attached)
             self._draw_chips(presenter)
         self._draw_button()
-
-    def draw_working(self, presenter: Presenter) -> None:
-        """What goes on."""
-        words = presenter.working()
-        self._step = (self._step + 1) % len(SPINNER)
-        self.working.configure(text=f"{SPINNER[self._step]}  {words}" if words else "")
-        self._place(self.working, 0, bool(words))
-
-    def _place(self, widget: Any, row: int, is_shown: bool) -> None:
-        if is_shown:
-            widget.grid(row=row, column=0, sticky="w", pady=(0, 4))
-        else:
-            widget.grid_remove()
 
     def _draw_chips(self, presenter: Presenter) -> None:
         for child in self.chips.winfo_children():
@@ -418,9 +252,9 @@ class Composer:
             remove = partial(presenter.remove_attached, number)
             tool_button(self.chips, f"{each.name}  ✕", remove).pack(side="left", padx=2)
         if presenter.attached:
-            self.chips.grid(row=0, column=0, sticky="ew", padx=6, pady=(6, 0))
+            self.chips.pack(fill="x", padx=6, pady=(6, 0), before=self.entry)
         else:
-            self.chips.grid_remove()
+            self.chips.pack_forget()
 
     def _draw_button(self) -> None:
         words = self.words()
@@ -441,10 +275,17 @@ class Composer:
 
     def _typed(self, _: object) -> None:
         self.entry.edit_modified(False)
+        if self.entry.compare("end-1c", ">", "1.0"):
+            self.hint.place_forget()
+        else:
+            self._show_hint()
         self._fit()
         self._draw_button()
 
-    def _fit(self) -> None:
+    def _show_hint(self) -> None:
+        self.hint.place(rely=0.5, x=12 * self._chat.conversation.pixel, anchor="w")
+
+    def _fit(self, _: object = None) -> None:
         """As high as what is typed, within limits."""
         counted: Any = self.entry.count("1.0", "end", "displaylines")
         lines = counted[0] if isinstance(counted, tuple) else counted or 1
@@ -475,7 +316,6 @@ class Composer:
         if self.entry.get("1.0", "end-1c"):
             return None
         self.set_text(self._chat.presenter.edit())
-        self._chat.changed()
         return "break"
 
     def _leave(self, event: tkinter.Event[Any]) -> str:
@@ -483,66 +323,48 @@ class Composer:
         return "break"
 
     def _paste(self, _: object) -> Optional[str]:
-        """An image goes with the prompt; text is pasted as ever."""
+        """Images and files go with the prompt; text is pasted as ever."""
+        found = self._pasted()
+        self._chat.presenter.attach(found)
+        return "break" if found else None
+
+    def _pasted(self) -> List[Any]:
         try:
             words = self.entry.clipboard_get(type="image/png").split()
-            image = bytes(int(word, 16) for word in words)
+            return [bytes(int(word, 16) for word in words)]
         except (tkinter.TclError, ValueError):
-            return None
-        self._chat.presenter.attach([image])
-        return "break"
-
-    def _show_focus(self, event: tkinter.Event[Any]) -> None:
-        focused = str(event.type) == "FocusIn"
-        colour = self._colours["accent" if focused else "edge"]
-        self.box.configure(highlightbackground=colour)
-
-    # Choices.
+            pass
+        try:
+            links = [
+                urlsplit(each) for each in self.entry.clipboard_get(type="text/uri-list").split()
+            ]
+        except (tkinter.TclError, ValueError):
+            return []
+        return [url2pathname(each.path) for each in links if each.scheme == "file"]
 
     def _choose_files(self) -> None:
-        found = filedialog.askopenfilenames(parent=self._chat)
-        self._chat.presenter.attach(list(found))
-
-    def _list_modes(self, menu: tkinter.Menu) -> None:
-        self._list(menu, list(MODES.items()), self._chat.presenter.set_mode)
-
-    def _list_models(self, menu: tkinter.Menu) -> None:
-        presenter = self._chat.presenter
-        self._list(menu, presenter.models, presenter.set_model)
-
-    def _list(
-        self, menu: tkinter.Menu, choices: List[Tuple[str, str]], choose: Callable[[str], object]
-    ) -> None:
-        def chosen(value: str) -> None:
-            choose(value)
-            self._chat.changed()
-
-        menu.delete(0, "end")
-        for value, words in choices:
-            menu.add_command(label=words, command=partial(chosen, value))
+        self._chat.presenter.attach(list(filedialog.askopenfilenames(parent=self._chat)))
 
 
-class SearchBar:
+class SearchBar(Search):
     """Search the conversation."""
 
     def __init__(self, chat: ChatFrame) -> None:
-        self._chat = chat
-        self._place = 0
-        self.is_open = False
+        self.chat = chat
+        self._last = ""
         self.frame = ttk.Frame(chat, style="Claude.TFrame", padding=(12, 0, 12, 6))
-        self.words = ttk.Entry(self.frame)
-        self.words.bind("<Return>", lambda _: self._find(1))
+        self.words = ttk.Entry(self.frame, style="Claude.TEntry")
+        self.words.bind("<Return>", lambda _: self.search(1))
         self.words.bind("<KeyRelease>", self._typed)
         self.words.pack(side="left", fill="x", expand=True)
-        self.told = ttk.Label(self.frame, style="Claude.TLabel")
-        self.told.pack(side="left", padx=8)
+        self._told = ttk.Label(self.frame, style="Claude.TLabel")
+        self._told.pack(side="left", padx=8)
         for words, function in (
-            ("↑", partial(self._find, -1)),
-            ("↓", partial(self._find, 1)),
+            ("↑", partial(self.search, -1)),
+            ("↓", partial(self.search, 1)),
             ("✕", self.end),
         ):
             tool_button(self.frame, words, function).pack(side="left")
-        self._last = ""
 
     def begin(self) -> None:
         """Open it."""
@@ -555,25 +377,29 @@ class SearchBar:
         """Close it."""
         self.is_open = False
         self.frame.grid_remove()
-        self._chat.focus_set()
+        self.chat.focus_set()
+
+    def typed(self) -> str:
+        """What is searched."""
+        return self.words.get()
+
+    def tell(self, words: str) -> None:
+        """Say what was found."""
+        self._told.configure(text=words)
 
     def _typed(self, _: object) -> None:
         if self.words.get() != self._last:
             self._last = self.words.get()
-            self._find(0)
-
-    def _find(self, step: int) -> None:
-        words = self.words.get()
-        found = self._chat.presenter.find(words)
-        if not found:
-            self.told.configure(text="Not found" if words else "")
-            return
-        self._place = (self._place + step) % len(found) if step else len(found) - 1
-        self.told.configure(text=f"{self._place + 1} of {len(found)}")
-        self._chat.conversation.go_to(found[self._place], words)
+            self.search(0)
 
 
 # Small parts.
+
+
+def act(function: Callable[[], object], _: object) -> str:
+    """What a key does, and nothing else of it."""
+    function()
+    return "break"
 
 
 def tool_button(parent: tkinter.Misc, words: str, function: Callable[[], object]) -> ttk.Button:
@@ -582,10 +408,66 @@ def tool_button(parent: tkinter.Misc, words: str, function: Callable[[], object]
 
 
 def menu_button(
-    parent: tkinter.Misc, words: str, fill: Optional[Callable[[], object]]
+    parent: tkinter.Misc, entries: Callable[[], Iterator[Entry]]
 ) -> Tuple[ttk.Menubutton, tkinter.Menu]:
     """A button with a menu, which is filled when it is opened."""
-    made = ttk.Menubutton(parent, text=words, style="Claude.TMenubutton")
-    menu = tkinter.Menu(made, tearoff=False, postcommand=fill or "")
+    made = ttk.Menubutton(parent, style="Claude.TMenubutton")
+
+    def fill() -> None:
+        menu.delete(0, "end")
+        for words, is_chosen, function in entries():
+            menu.add_command(label=f"{words}  ✓" if is_chosen else words, command=function)
+
+    menu = tkinter.Menu(made, tearoff=False, postcommand=fill)
     made.configure(menu=menu)
     return made, menu
+
+
+def style_all(chat: ChatFrame, known: Dict[str, str]) -> None:
+    """Styles for all that is on the paper (``Claude``), and for what stands in a box."""
+    style = ttk.Style(chat)
+    px = chat.conversation.pixel
+    edge = {"bordercolor": known["edge"]}
+    field = {"fieldbackground": known["back"], "insertcolor": known["text"], **edge}
+    flat: Dict[str, Any] = {"relief": "flat", "borderwidth": 0}
+    tool = {"padding": (7 * px, 4 * px), **flat}
+    button = {"padding": (12 * px, 5 * px)}
+    for name, ground, front, settings in (
+        *(("Claude.TFrame", "back", "text", {}), ("Claude.TLabel", "back", "faint", {})),
+        *(
+            ("Claude.Toolbutton", "back", "soft", tool),
+            ("Claude.TMenubutton", "back", "soft", tool),
+        ),
+        *(("Claude.TEntry", "back", "text", field), ("ClaudeBox.TEntry", "box", "text", field)),
+        *(("ClaudeBox.TFrame", "box", "text", {}), ("ClaudeBox.TLabel", "box", "text", {})),
+        *(
+            ("ClaudeBox.Toolbutton", "box", "soft", tool),
+            ("ClaudeBox.TLabelframe", "box", "text", flat),
+        ),
+        ("ClaudeBox.TLabelframe.Label", "box", "faint", {}),
+        *((f"ClaudeBox.T{kind}button", "box", "text", {}) for kind in ("Radio", "Check")),
+        ("ClaudeBox.TButton", "back", "text", {**button, **edge}),
+        ("ClaudeBox.Strong.TButton", "accent", "back", {**button, **flat}),
+        ("Claude.Send.TButton", "accent", "back", {"padding": 5 * px, "width": 3, **flat}),
+        ("Claude.Vertical.TScrollbar", "edge", "edge", {"troughcolor": known["back"], **flat}),
+    ):
+        style.configure(name, background=known[ground], foreground=known[front], **settings)
+        is_strong = ground == "accent"
+        style.map(
+            name,
+            background=[
+                ("disabled", known["edge" if is_strong else ground]),
+                ("active", known["soft" if is_strong else "bubble"]),
+                *([("focus", known["bubble"])] if settings is tool else []),
+            ],
+            foreground=[("disabled", known["back" if is_strong else "faint"])],
+            relief=[],
+        )
+    style.layout("Claude.TMenubutton", style.layout("Toolbutton"))
+    thumb: Any = ("Vertical.Scrollbar.thumb", {"expand": "1", "sticky": "nswe"})
+    trough: Any = {"sticky": "ns", "children": [thumb]}
+    style.layout("Claude.Vertical.TScrollbar", [("Vertical.Scrollbar.trough", trough)])
+    style.configure("Claude.Vertical.TScrollbar", width=10 * px, lightcolor=known["edge"])
+    style.configure(
+        "Claude.Vertical.TScrollbar", bordercolor=known["back"], darkcolor=known["edge"]
+    )

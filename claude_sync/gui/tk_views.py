@@ -17,32 +17,31 @@ import tkinter
 from tkinter import ttk
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
-from ..errors import UsageError
+from ..errors import ClaudeError, UsageError
+from ..log import logger
 from ..permissions import forms
 from ..permissions.forms import Line, PermissionForm, QuestionField, QuestionForm, shown_text
 from ..render.rows import Colour, colours
-from .tk_windows import AutoScrollbar, ScrollArea, nothing, when_destroyed
+from .dialogs import KEYS
+from .tk_windows import AutoScrollbar, when_destroyed
 
 __all__ = ["Choices", "PermissionView", "QuestionsView", "RequestView", "colours_of", "view_of"]
 
-# The size of a preview, in characters.
+# The size of a preview, in characters, and how many lines that of an option has.
 WIDTH = 84
 MOST_LINES = 24
 FEWEST_LINES = 4
+OPTION_LINES = 12
+# How wide texts are, in pixels, and how much of the screen questions may take.
+WRAP = 600
+MOST_OF_SCREEN = 0.6
+# How much is seen above what was scrolled to, in pixels.
+MARGIN = 40
+# A window that is higher than displays can draw is an error that ends the program.
+MOST_OPTIONS = 80
 
 HEADING = "claude_sync_heading"
-
-# What stands for words of one's own among the numbers of the options.
-OTHER = -1
-
 NUMBERS = itertools.count(1)
-
-# So many lines are drawn at most, however large the letters are: a window that is higher than
-# displays can draw is an error that ends the program. And how much fits on a line at least.
-MOST_ROWS = 400
-COLUMNS = 40
-# The most lines of an option's preview.
-MOST_PREVIEW = 12
 
 
 class RequestView:
@@ -51,35 +50,63 @@ class RequestView:
 
     Attributes:
         form: What it shows and answers.
-        look: What the names of the styles of its widgets begin with.
         frame: All of its widgets.
+        buttons: By what they do: ``allow``, ``deny``, ``answer``, ``decline``, ...
         first: What gets the focus.
         keys: What keys do, where the window has no others.
 
     """
 
     def __init__(
-        self, parent: tkinter.Misc, form: Any, answered: Callable[[], object], look: str = ""
+        self, parent: tkinter.Misc, form: Any, answered: Callable[[], object], look: str
     ) -> None:
+        """*look*: what the names of the styles of its widgets begin with."""
         self.form = form
-        self.look = look
+        self._look = look
         self._answered = answered
-        self.keys: Dict[str, Callable[..., object]] = {}
         self.frame = ttk.Frame(parent, padding=12, style=f"{look}TFrame")
         self.first: tkinter.Misc = self.frame
-        self.frame.columnconfigure(0, weight=1)
-        heading(self.frame, form.title, look).grid(row=0, column=0, sticky="w")
+        self.buttons: Dict[str, ttk.Button] = {}
+        self.keys: Dict[str, Callable[..., object]] = {}
+        self._message = self._words("")
+        self._words(form.title, heading_font(self.frame)).pack(anchor="w")
+        self._row = ttk.Frame(self.frame, style=f"{look}TFrame")
+        self._row.pack(side="bottom", fill="x", pady=(12, 0))
         when_destroyed(self.frame, self._forget)
 
-    def settle(self, verb: str, *arguments: Any) -> None:
-        """Answer by a verb of the form."""
+    def _words(self, text: str, font: str = "TkDefaultFont") -> ttk.Label:
+        return words(self.frame, text, self._look, font)
+
+    def _button(self, name: str, label: str, press: Callable[[], object], side: str) -> None:
+        strong = "Strong." if self._look and name in ("allow", "answer") else ""
+        made = ttk.Button(self._row, text=label, style=f"{self._look}{strong}TButton")
+        made.configure(command=press)
+        if name in KEYS:
+            made.configure(underline=label.index(KEYS[name]))
+            self.keys[f"<Alt-{KEYS[name].lower()}>"] = lambda _: made.invoke()
+        padx = (0, 8) if side == "left" else (8, 0)
+        made.pack(side=side, padx=padx)  # type: ignore[arg-type]
+        self.buttons[name] = made
+
+    def settle(self, name: str, *arguments: Any) -> None:
+        """Answer by a verb of the form; an answer that is none is told instead, if it can be."""
         answered = self._answered
-        getattr(self.form, verb)(*arguments)
+        try:
+            getattr(self.form, name)(*arguments)
+        except ClaudeError as error:
+            logger.warning("a dialog could not answer: %s", error)
+            if self.form.is_open:
+                self._message.configure(text=str(error))
+                self._message.pack(anchor="w", before=self._row)
+                return
         answered()
+
+    def begin(self) -> None:
+        """It can be seen."""
 
     def _forget(self) -> None:
         """The widgets are gone: no cycle stays, which the garbage collector would find."""
-        self._answered = nothing
+        self._answered = int
         self.keys.clear()
 
 
@@ -90,9 +117,6 @@ class PermissionView(RequestView):
     Attributes:
         preview: The text with what would happen.
         reason: The entry for what Claude is to read after a no.
-        allow, edits, always, deny: The buttons; *edits* and *always* are None where the CLI does
-            not offer them.
-        everything: The button that shows all that is known.
 
     """
 
@@ -107,82 +131,46 @@ class PermissionView(RequestView):
     ) -> None:
         super().__init__(parent, form, answered, look)
         self._settling: Any = None
-        self._allows: List[Any] = []
-        body = self.frame
-        body.rowconfigure(2, weight=1)
         if form.details:
-            details = wrapped(body, "\n".join(form.details), look)
-            details.grid(row=1, column=0, sticky="w", pady=(4, 0))
-        frame, self.preview = preview_of(body, form)
+            self._words("\n".join(form.details)).pack(anchor="w", pady=(4, 0))
+        frame, self.preview = preview_of(self.frame, form)
         self.first = self.preview
-        frame.grid(row=2, column=0, sticky="nsew", pady=(8, 8))
-        self._build_reason(body).grid(row=3, column=0, sticky="ew")
-        meanings = [f"{choice.meaning}." for choice in form.choices if choice.meaning]
-        if meanings:
-            words = wrapped(body, "\n".join(meanings), look)
-            words.grid(row=4, column=0, sticky="w", pady=(8, 0))
-        self._build_buttons(body).grid(row=5, column=0, sticky="ew", pady=(12, 0))
+        frame.pack(fill="both", expand=True, pady=8)
+        row = ttk.Frame(self.frame, style=f"{look}TFrame")
+        ttk.Label(row, text=f"{forms.REASON}:", style=f"{look}TLabel").pack(side="left")
+        self.reason = ttk.Entry(row, style=f"{look}TEntry")
+        self.reason.pack(side="left", fill="x", expand=True, padx=(8, 0))
+        self.reason.bind("<Return>", lambda _: self.refuse())
+        row.pack(fill="x")
+        for choice in form.choices:
+            if choice.meaning:
+                self._words(f"{choice.meaning}.").pack(anchor="w", pady=(8, 0))
+        self._button("deny", "Deny", self.refuse, "left")
+        self.keys["<Escape>"] = lambda _: self.refuse()
+        # What stands first is what is most likely wanted: at the right end.
+        for choice in form.choices:
+            if choice.allows:
+                self._add(choice.name, choice.label)
+        self._button("everything", forms.EVERYTHING, self._show_everything, "right")
+
+    def _add(self, name: str, label: str) -> None:
+        self._button(name, label, lambda: self.settle(name), "right")
+        self.buttons[name].state(["disabled"])
 
     def begin(self) -> None:
         """It can be seen: from a moment later on it can be answered."""
         tk: Any = self.frame.tk
         self._settling = tk.createtimerhandler(forms.SETTLING, self._settled)
 
-    def _build_reason(self, body: ttk.Frame) -> ttk.Frame:
-        row = ttk.Frame(body, style=f"{self.look}TFrame")
-        row.columnconfigure(1, weight=1)
-        label = ttk.Label(row, text=f"{forms.REASON}:", style=f"{self.look}TLabel")
-        label.grid(row=0, column=0, padx=(0, 8))
-        self.reason = ttk.Entry(row, style=f"{self.look}TEntry")
-        self.reason.grid(row=0, column=1, sticky="ew")
-        self.reason.bind("<Return>", lambda _: self.refuse())
-        return row
-
-    def _build_buttons(self, body: ttk.Frame) -> ttk.Frame:
-        row = ttk.Frame(body, style=f"{self.look}TFrame")
-        row.columnconfigure(0, weight=1)
-        style = f"{self.look}TButton"
-        self.deny = ttk.Button(row, text="Deny", underline=0, command=self.refuse, style=style)
-        self.deny.grid(row=0, column=0, sticky="w")
-        self.keys["<Alt-d>"] = lambda _: self.refuse()
-        self.everything = ttk.Button(
-            row, text=forms.EVERYTHING, command=self._show_everything, style=style
-        )
-        self.everything.grid(row=0, column=1, padx=(0, 8))
-        self.allow = self._allowing(row, "allow", 0)
-        self.edits = self._allowing(row, "accept_edits", 10)
-        self.always = self._allowing(row, "allow_always", 1)
-        self.allow.grid(column=9)
-        return row
-
-    def _allowing(self, row: ttk.Frame, name: str, underline: int) -> Any:
-        """The button of a choice that lets something run; None where it is not offered."""
-        choice = next((each for each in self.form.choices if each.name == name), None)
-        if choice is None:
-            return None
-        label = choice.label
-
-        def press(*_: object) -> None:
-            if not self._allows[0].instate(["disabled"]):
-                self.settle(name)
-
-        style = f"{self.look}TButton" if name != "allow" else strong_style(self.look)
-        button = ttk.Button(row, text=label, underline=underline, command=press, style=style)
-        button.grid(row=0, column=row.grid_size()[0], padx=(0, 8))
-        self.keys[f"<Alt-{label[underline].lower()}>"] = press
-        button.state(["disabled"])
-        self._allows.append(button)
-        return button
+    def _settled(self) -> None:
+        self._settling = None
+        for choice in self.form.choices:
+            self.buttons[choice.name].state(["!disabled"])
 
     def _show_everything(self) -> None:
         """Show all that is known instead of the preview."""
         fill(self.preview, self.form.everything())
-        self.everything.state(["disabled"])
-
-    def _settled(self) -> None:
-        self._settling = None
-        for button in self._allows:
-            button.state(["!disabled"])
+        self.buttons["everything"].state(["disabled"])
 
     def refuse(self) -> None:
         """Deny, for the reason that was written."""
@@ -201,7 +189,6 @@ class QuestionsView(RequestView):
 
     Attributes:
         fields: The widgets of each question, :class:`Choices`.
-        answer, decline: The buttons.
 
     """
 
@@ -213,47 +200,29 @@ class QuestionsView(RequestView):
         form: QuestionForm,
         answered: Callable[[], object],
         look: str = "",
-        scrolls: bool = False,
     ) -> None:
-        if sum(map(rows_of, form.fields)) > MOST_ROWS:
+        if sum(len(field.options) + 2 for field in form.fields) > MOST_OPTIONS:
             raise UsageError(
                 f"{len(form.fields)} questions with all their options are more than a window has "
                 "room for. Answer them in a handler of your own."
             )
-        self.fields: List[Choices] = []
         super().__init__(parent, form, answered, look)
-        body = self.frame
-        body.rowconfigure(1, weight=1)
-        area = ScrollArea(body) if scrolls else None
-        content = area.content if area is not None else ttk.Frame(body, style=f"{look}TFrame")
-        place = area.frame if area is not None else content
-        place.grid(row=1, column=0, sticky="nsew", pady=(8, 0))
+        self._button("decline", "Decline", lambda: self.settle("decline"), "left")
+        self._button("answer", "Answer", self.send, "right")
+        if look:  # inside of a conversation, which scrolls
+            frame = content = ttk.Frame(self.frame, style=f"{look}TFrame")
+        else:
+            frame, content = scrolled(self.frame)
+        frame.pack(fill="both", expand=True, pady=(8, 0))
+        self.fields: List[Choices] = []
         for field in form.fields:
-            choices = Choices(content, field, self._changed, self.send, look)
-            choices.frame.pack(fill="x", pady=(0, 10))
-            self.fields.append(choices)
-        buttons = ttk.Frame(body, style=f"{look}TFrame")
-        buttons.grid(row=2, column=0, sticky="ew", pady=(4, 0))
-        buttons.columnconfigure(0, weight=1)
-        self.decline = ttk.Button(
-            buttons,
-            text="Decline",
-            command=lambda: self.settle("decline"),
-            style=f"{look}TButton",
-        )
-        self.decline.grid(row=0, column=0, sticky="w")
-        self.answer = ttk.Button(
-            buttons, text="Answer", command=self.send, style=strong_style(look)
-        )
-        self.answer.grid(row=0, column=1)
-        self._changed()
-
-    def begin(self) -> None:
-        """It can be seen; nothing can be answered by accident."""
+            self.fields.append(Choices(content, field, self._changed, self.send, look))
+        self.keys["<Escape>"] = lambda _: self.settle("decline")
 
     def _changed(self) -> None:
         """Something was chosen: the answers can be sent once none is missing."""
-        self.answer.state(["disabled" if self.form.missing() is not None else "!disabled"])
+        is_missing = self.form.missing() is not None
+        self.buttons["answer"].state(["disabled" if is_missing else "!disabled"])
 
     def send(self) -> None:
         """Send the answers, if none is missing."""
@@ -267,27 +236,12 @@ class QuestionsView(RequestView):
 
 
 def view_of(
-    parent: tkinter.Misc,
-    form: Any,
-    answered: Callable[[], object],
-    look: str = "",
-    scrolls: bool = False,
+    parent: tkinter.Misc, form: Any, answered: Callable[[], object], look: str = ""
 ) -> Union[PermissionView, QuestionsView]:
     """The view of a form."""
     if isinstance(form, QuestionForm):
-        return QuestionsView(parent, form, answered, look, scrolls)
+        return QuestionsView(parent, form, answered, look)
     return PermissionView(parent, form, answered, look)
-
-
-def strong_style(look: str) -> str:
-    """The style of the button that stands out, where there is one."""
-    return f"{look}Strong.TButton" if look else "TButton"
-
-
-def rows_of(field: QuestionField) -> int:
-    """How many lines a question takes at most, with its options."""
-    texts = [field.text, *(text for option in field.options for text in option)]
-    return sum(1 + len(line) // COLUMNS for text in texts for line in text.split("\n"))
 
 
 class Choices:
@@ -296,8 +250,9 @@ class Choices:
 
     Attributes:
         frame: All of them.
-        buttons: One for each option, then the one for other answers.
+        buttons: One for each option.
         other: The entry for words of one's own.
+        preview: What the option that was chosen last looks like; None if none shows that.
 
     """
 
@@ -307,124 +262,133 @@ class Choices:
         field: QuestionField,
         changed: Callable[[], object],
         finish: Callable[[], object],
-        look: str = "",
+        look: str,
     ) -> None:
-        self._look = look
         self._field = field
         self._told = changed
-        # Variables of Tk's and not of tkinter's: see HEADING. All buttons share the first.
-        self._name = f"claude_sync_choice_{next(NUMBERS)}"
-        title = field.title or "Question"
-        self.frame = ttk.LabelFrame(parent, text=title, padding=8, style=f"{look}TLabelframe")
-        self.frame.columnconfigure(0, weight=1)
-        wrapped(self.frame, field.text, look).grid(sticky="w", pady=(0, 4))
-        self.buttons: List[Union[ttk.Radiobutton, ttk.Checkbutton]] = []
+        # Variables of Tk's and not of tkinter's: see heading_font().
+        self._name = f"claude_sync_choice_{next(NUMBERS)}_"
+        self.frame = ttk.LabelFrame(
+            parent, text=field.title or "Question", padding=8, style=f"{look}TLabelframe"
+        )
+        self.frame.pack(fill="x", pady=(0, 10))
+        words(self.frame, field.text, look).pack(anchor="w", pady=(0, 4))
+        self.buttons: List[Any] = []
+        kind: Any = ttk.Checkbutton if field.is_multiple else ttk.Radiobutton
         for number, (label, description) in enumerate(field.options):
-            self._add_button(self.frame, label, number).grid(sticky="w")
+            made = kind(self.frame, text=label, style=f"{look}T{kind.__name__}")
+            made.configure(variable=f"{self._name}{number}")
+            made.configure(command=lambda number=number: self._choose(number))
+            if not field.is_multiple:
+                made.configure(value="1")
+            made.pack(anchor="w")
+            self.buttons.append(made)
             if description:
-                about = wrapped(self.frame, description, look)
-                about.grid(sticky="w", padx=(24, 0), pady=(0, 2))
-        self._build_other(finish)
-        self._preview: Optional[tkinter.Text] = None
-        if any(option.preview for option in field.question.options):
-            self._preview = paper(self.frame, height=MOST_PREVIEW, width=60, state="disabled")
-            self._preview.grid(sticky="ew", pady=(6, 0))
-
-    def _add_button(
-        self, parent: tkinter.Misc, label: str, number: int
-    ) -> Union[ttk.Radiobutton, ttk.Checkbutton]:
-        button: Union[ttk.Radiobutton, ttk.Checkbutton]
-        if self._field.is_multiple:
-            name = f"{self._name}_{len(self.buttons)}"
-            parent.setvar(name, "0")
-            button = ttk.Checkbutton(
-                parent,
-                text=label,
-                variable=name,  # type: ignore[arg-type]
-                command=lambda: self._chosen(number, parent.getvar(name) in ("1", 1, True)),
-                style=f"{self._look}TCheckbutton",
-            )
-        else:
-            parent.setvar(self._name, "")
-            button = ttk.Radiobutton(
-                parent,
-                text=label,
-                variable=self._name,  # type: ignore[arg-type]
-                value=str(number),
-                command=lambda: self._chosen(number, True),
-                style=f"{self._look}TRadiobutton",
-            )
-        self.buttons.append(button)
-        return button
-
-    def _build_other(self, finish: Callable[[], object]) -> None:
-        row = ttk.Frame(self.frame, style=f"{self._look}TFrame")
-        row.grid(sticky="ew")
-        row.columnconfigure(1, weight=1)
-        label = "Other:" if self._field.options else "Answer:"
-        self._add_button(row, label, OTHER).grid(row=0, column=0, padx=(0, 8))
-        self.other = ttk.Entry(row, validate="key", style=f"{self._look}TEntry")
-        self.other.configure(validatecommand=(self.other.register(self._written), "%P"))
-        self.other.grid(row=0, column=1, sticky="ew")
+                words(self.frame, description, look).pack(anchor="w", padx=(24, 0), pady=(0, 2))
+        row = ttk.Frame(self.frame, style=f"{look}TFrame")
+        row.pack(fill="x", pady=(4, 0))
+        label = "Other:" if field.options else "Answer:"
+        ttk.Label(row, text=label, style=f"{look}TLabel").pack(side="left", padx=(0, 8))
+        self.other = ttk.Entry(row, validate="key", style=f"{look}TEntry")
+        self.other.configure(validatecommand=(self.other.register(self._write), "%P"))
+        self.other.pack(side="left", fill="x", expand=True)
         self.other.bind("<Return>", lambda _: finish())
+        self.preview: Optional[tkinter.Text] = None
+        if any(option.preview for option in field.question.options):
+            self.preview = paper(self.frame, height=OPTION_LINES, width=60, state="disabled")
+            self.preview.pack(fill="x", pady=(6, 0))
+        self._show()
 
-    def _chosen(self, number: int, is_chosen: bool) -> None:
-        if number == OTHER:
-            # Without the mark, what is written there is no answer; with it, it is one.
-            self._field.chosen = self._field.chosen if self._field.is_multiple else ()
-            self._field.write(self.other.get() if is_chosen else "")
-            if is_chosen:
-                self.other.focus_set()
-        else:
-            self._field.choose(number, is_chosen)
-            self._show_preview(number)
-        self._told()
+    def _choose(self, number: int) -> None:
+        is_marked = self.frame.getvar(f"{self._name}{number}") in ("1", 1, True)
+        self._field.choose(number, is_marked or not self._field.is_multiple)
+        if self.preview is not None:
+            text = shown_text(self._field.question.options[number].preview or "")
+            fill(self.preview, [Line("plain", line) for line in text.split("\n")])
+        if self.other.get() != self._field.other:
+            self.other.delete(0, "end")
+        self._show()
 
-    def _written(self, text: str) -> bool:
+    def _write(self, text: str) -> bool:
         """Somebody writes: that is the answer, or one of them. Any text will do."""
-        if self._field.is_multiple:
-            self.frame.setvar(f"{self._name}_{len(self.buttons) - 1}", str(int(bool(text.strip()))))
-        elif text.strip():
-            self.frame.setvar(self._name, str(OTHER))
-        self._field.write(text)
-        self._told()
+        if text or self._field.other:
+            self._field.write(text)
+            self._show()
         return True
 
-    def _show_preview(self, number: int) -> None:
-        if self._preview is not None:
-            text = shown_text(self._field.question.options[number].preview or "")
-            self._preview.configure(state="normal")
-            self._preview.delete("1.0", "end")
-            self._preview.insert("1.0", text)
-            self._preview.configure(state="disabled")
+    def _show(self) -> None:
+        """The form decides what is marked, so that an answer of one's own counts, too."""
+        for number in range(len(self.buttons)):
+            mark = str(int(number in self._field.chosen))
+            self.frame.setvar(f"{self._name}{number}", mark)
+        self._told()
 
     def forget(self) -> None:
         """The window is gone: let go of it, and of the variables."""
-        self._told = nothing  # no cycle, which the garbage collector would have to find
+        self._told = int  # no cycle, which the garbage collector would have to find
         tk: Any = self.frame.tk
-        names = [self._name, *(f"{self._name}_{number}" for number in range(len(self.buttons)))]
-        for name in names:
-            tk.call("unset", "-nocomplain", f"::{name}")
+        for number in range(len(self.buttons)):
+            tk.call("unset", "-nocomplain", f"::{self._name}{number}")
 
 
 # Parts.
 
 
-def heading(parent: tkinter.Misc, text: str, look: str = "") -> ttk.Label:
-    """A line that says what this is about."""
-    tk: Any = parent.tk
+def heading_font(widget: tkinter.Misc) -> str:
+    """The font of a heading."""
+    tk: Any = widget.tk
     # A font of Tk's and not of tkinter's, whose objects want to be collected on Tk's thread.
     if HEADING not in tk.splitlist(tk.call("font", "names")):
         like = tk.splitlist(tk.call("font", "actual", "TkDefaultFont"))
         tk.call("font", "create", HEADING, *like, "-weight", "bold")
-    style = f"{look}TLabel"
-    return ttk.Label(parent, text=text, font=HEADING, wraplength=600, justify="left", style=style)
+    return HEADING
 
 
-def wrapped(parent: tkinter.Misc, text: str, look: str = "") -> ttk.Label:
+def words(parent: tkinter.Misc, text: str, look: str, font: str = "TkDefaultFont") -> ttk.Label:
     """A few lines of text."""
     style = f"{look}TLabel"
-    return ttk.Label(parent, text=text, wraplength=600, justify="left", style=style)
+    return ttk.Label(parent, text=text, font=font, wraplength=WRAP, justify="left", style=style)
+
+
+def scrolled(parent: tkinter.Misc) -> Tuple[ttk.Frame, ttk.Frame]:
+    """A frame that scrolls what is higher than the screen allows, and where its content goes."""
+    frame = ttk.Frame(parent)
+    ground = ttk.Style(parent).lookup("TFrame", "background") or "#d9d9d9"
+    canvas = tkinter.Canvas(frame, highlightthickness=0, background=ground)
+    bar = AutoScrollbar(frame, orient="vertical", command=canvas.yview)
+    canvas.configure(yscrollcommand=bar.set)
+    canvas.grid(row=0, column=0, sticky="nsew")
+    bar.grid(row=0, column=1, sticky="ns")
+    frame.columnconfigure(0, weight=1)
+    frame.rowconfigure(0, weight=1)
+    content = ttk.Frame(canvas)
+    item = canvas.create_window(0, 0, anchor="nw", window=content)
+
+    def fit(_: object) -> None:
+        width, height = content.winfo_reqwidth(), content.winfo_reqheight()
+        most = int(frame.winfo_screenheight() * MOST_OF_SCREEN)
+        canvas.configure(width=width, height=min(height, most), scrollregion=(0, 0, 0, height))
+
+    def wheel(event: tkinter.Event[Any]) -> None:
+        if not isinstance(event.widget, tkinter.Text):
+            canvas.yview_scroll(-1 if event.num == 4 or event.delta > 0 else 1, "units")
+
+    def show(event: tkinter.Event[Any]) -> None:
+        """What has the focus is seen."""
+        top, first = event.widget.winfo_rooty() - content.winfo_rooty(), canvas.canvasy(0)
+        bottom = top + event.widget.winfo_height()
+        is_seen = first <= top and bottom <= first + canvas.winfo_height()
+        if str(event.widget).startswith(f"{content}.") and not is_seen:
+            canvas.yview_moveto(max(0, top - MARGIN) / content.winfo_height())
+
+    content.bind("<Configure>", fit)
+    canvas.bind("<Configure>", lambda event: canvas.itemconfigure(item, width=event.width))
+    window = frame.winfo_toplevel()
+    # The buttons are the wheel where X11 draws; the others have an event of its own.
+    for name in ("<MouseWheel>", "<Button-4>", "<Button-5>"):
+        window.bind(name, wheel)
+    window.bind("<FocusIn>", show)
+    return frame, content
 
 
 def preview_of(parent: tkinter.Misc, form: PermissionForm) -> Tuple[ttk.Frame, tkinter.Text]:
@@ -436,10 +400,6 @@ def preview_of(parent: tkinter.Misc, form: PermissionForm) -> Tuple[ttk.Frame, t
     text = paper(frame, width=WIDTH, wrap="char")
     rows = sum(1 + len(line.text) // WIDTH for line in form.lines)
     text.configure(height=max(FEWEST_LINES, min(MOST_LINES, rows + 1)))
-    known = colours_of(text)
-    for kind in ("added", "removed", "hunk"):
-        text.tag_configure(kind, background=known[kind])
-    text.tag_configure("note", foreground=known["note"])
     fill(text, form.lines)
     down = AutoScrollbar(frame, orient="vertical", command=text.yview)
     text.configure(yscrollcommand=down.set)
@@ -464,22 +424,13 @@ def fill(text: tkinter.Text, lines: Sequence[Line]) -> None:
 
 def paper(parent: tkinter.Misc, **options: Any) -> tkinter.Text:
     """A text to read, with letters of one width."""
-    text = tkinter.Text(
-        parent,
-        font="TkFixedFont",
-        relief="flat",
-        highlightthickness=1,
-        padx=8,
-        pady=6,
-        **options,
-    )
-    known = colours_of(text)
-    text.configure(
-        background=known["back"],
-        foreground=known["text"],
-        highlightbackground=known["edge"],
-        highlightcolor=known["accent"],
-    )
+    known = colours_of(parent)
+    text = tkinter.Text(parent, font="TkFixedFont", relief="flat", padx=8, pady=6, **options)
+    text.configure(background=known["back"], foreground=known["text"], highlightthickness=1)
+    text.configure(highlightbackground=known["edge"], highlightcolor=known["accent"])
+    for kind in ("added", "removed", "hunk"):
+        text.tag_configure(kind, background=known[kind])
+    text.tag_configure("note", foreground=known["note"])
     return text
 
 

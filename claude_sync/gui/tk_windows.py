@@ -1,5 +1,5 @@
 """
-What every window of ours needs of Tk: checks, its end, its place, and scrollbars.
+What every window of ours needs of Tk: its thread, its end, its timer, its place, scrolling.
 """
 
 from __future__ import annotations
@@ -7,28 +7,64 @@ from __future__ import annotations
 import itertools
 import tkinter
 from tkinter import ttk
-from typing import Any, Callable, Union
+from typing import Any, Callable, List, Union
 
+from ..client import Client
 from ..errors import UsageError
 from ..log import logger
+from .frames import Attachment
 
 __all__ = [
     "AutoScrollbar",
-    "ScrollArea",
+    "TkAttachment",
     "check_widget",
     "refuse_other_threads",
+    "scroll_with",
     "show_over",
     "when_destroyed",
 ]
 
-# How much of the screen a dialog may fill.
-MOST_OF_SCREEN = 0.7
-# How far a turn of the wheel goes, in steps of a scrollbar's arrows; and how much is seen above
-# what was scrolled to, in pixels.
-WHEEL = 1
-MARGIN = 40
-
 NUMBERS = itertools.count(1)
+
+# Tk's interpreters that clients were attached to. One that is collected on another thread
+# than its own ends the process, and the garbage collector may run on any of ours. So they
+# are never collected; a program has few.
+KEPT: List[Any] = []
+
+
+class TkAttachment(Attachment):
+    """
+    A client whose handlers run on Tk's thread; closed when its widget is destroyed.
+
+    Timers are Tk's own and not commands with a name: those that are left over when the
+    application ends would be reported as errors.
+    """
+
+    def __init__(self, client: Client, widget: tkinter.Misc, closes: bool = True) -> None:
+        self._widget = widget
+        self._tk: Any = widget.tk
+        self._timer: Any = None
+        self._forget: Callable[[], object] = lambda: None
+        super().__init__(client)
+        if self._tk not in KEPT:
+            KEPT.append(self._tk)
+        # A widget that does not own the client detaches it when it is destroyed.
+        if closes:
+            self._forget = when_destroyed(widget, self.close)
+
+    def _next(self, milliseconds: int) -> None:
+        if self._timer is not None:
+            self._timer.deletetimerhandler()
+        self._timer = self._tk.createtimerhandler(milliseconds, self._frame)
+
+    def _end_timer(self) -> None:
+        self._forget()
+        if self._timer is not None:
+            self._timer.deletetimerhandler()
+            self._timer = None
+
+    def _check_thread(self, what: str) -> None:
+        refuse_other_threads(self._widget, what)
 
 
 def check_widget(widget: object, what: str) -> None:
@@ -49,16 +85,12 @@ def refuse_other_threads(widget: tkinter.Misc, what: str) -> None:
     tk: Any = widget.tk
     try:
         # Of all calls the one that other threads are refused without waiting for Tk.
-        tk.createtimerhandler(0, nothing).deletetimerhandler()
+        tk.createtimerhandler(0, int).deletetimerhandler()
     except RuntimeError:
         raise UsageError(
             f"{what} is called on another thread than the one that made the window. Call it "
             "there; handlers run there once claude_sync.gui.tk.attach(client, root) was called."
         ) from None
-
-
-def nothing() -> None:
-    """Do nothing."""
 
 
 def when_destroyed(widget: tkinter.Misc, function: Callable[[], object]) -> Callable[[], None]:
@@ -129,64 +161,24 @@ class AutoScrollbar(ttk.Scrollbar):
         super().set(first, last)
 
 
-class ScrollArea:
-    """
-    A frame whose content may be higher than the screen; the only one of its window.
+# Tcl, and no commands of Python's, which would have to be deleted: the wheel over a widget goes to
+# the text that it stands in.
+FORWARD = """
+bind ClaudeSyncInside <{event}> {{
+    apply {{w {{
+        while {{[winfo class $w] ne "Text"}} {{set w [winfo parent $w]}}
+        event generate $w <{event}> {more}
+    }}}} %W
+}}
+"""
 
-    The wheel scrolls it wherever the mouse is in the window, and what gets the focus is seen.
 
-    Attributes:
-        frame: The frame.
-        content: Where the content goes.
-
-    """
-
-    def __init__(self, parent: tkinter.Misc) -> None:
-        self.frame = ttk.Frame(parent)
-        background = ttk.Style(parent).lookup("TFrame", "background") or "#d9d9d9"
-        self._canvas = tkinter.Canvas(self.frame, highlightthickness=0, background=background)
-        bar = AutoScrollbar(self.frame, orient="vertical", command=self._canvas.yview)
-        self._canvas.configure(yscrollcommand=bar.set)
-        self._canvas.grid(row=0, column=0, sticky="nsew")
-        bar.grid(row=0, column=1, sticky="ns")
-        self.frame.columnconfigure(0, weight=1)
-        self.frame.rowconfigure(0, weight=1)
-        self.content = ttk.Frame(self._canvas)
-        self._item = self._canvas.create_window(0, 0, anchor="nw", window=self.content)
-        self.content.bind("<Configure>", self._fit)
-        self._canvas.bind("<Configure>", self._widen)
-        window = self.frame.winfo_toplevel()
-        # The buttons are the wheel where X11 draws; the others have an event of its own.
-        for event in ("<MouseWheel>", "<Button-4>", "<Button-5>"):
-            window.bind(event, self._wheel)
-        window.bind("<FocusIn>", self._show)
-
-    def _fit(self, _: object) -> None:
-        """The content has another size."""
-        width, height = self.content.winfo_reqwidth(), self.content.winfo_reqheight()
-        self._canvas.configure(
-            width=min(width, int(self.frame.winfo_screenwidth() * MOST_OF_SCREEN)),
-            height=min(height, int(self.frame.winfo_screenheight() * MOST_OF_SCREEN)),
-            scrollregion=(0, 0, 0, height),
-        )
-
-    def _widen(self, event: tkinter.Event[Any]) -> None:
-        """The window has another size: the content is as wide as it."""
-        self._canvas.itemconfigure(self._item, width=event.width)
-
-    def _wheel(self, event: tkinter.Event[Any]) -> None:
-        """The wheel was turned; texts scroll by themselves."""
-        if not isinstance(event.widget, tkinter.Text):
-            up = event.num == 4 or event.delta > 0
-            self._canvas.yview_scroll(-WHEEL if up else WHEEL, "units")
-
-    def _show(self, event: tkinter.Event[Any]) -> None:
-        """Something has the focus: scroll to it, if it is inside and cannot be seen."""
-        widget, height = event.widget, self.content.winfo_height()
-        if not str(widget).startswith(f"{self.content}.") or height <= 0:
-            return
-        top = widget.winfo_rooty() - self.content.winfo_rooty()
-        bottom = top + widget.winfo_height()
-        first = self._canvas.canvasy(0)
-        if top < first or bottom > first + self._canvas.winfo_height():
-            self._canvas.yview_moveto(max(0, top - MARGIN) / height)
+def scroll_with(widget: tkinter.Misc) -> None:
+    """Have the wheel over *widget*, and all that is in it, scroll the text that it stands in."""
+    for event, more in (("MouseWheel", "-delta %D"), ("Button-4", ""), ("Button-5", "")):
+        widget.tk.eval(FORWARD.format(event=event, more=more))
+    inside = [widget]
+    for each in inside:  # which grows
+        inside += each.winfo_children()
+        if each.winfo_class() != "Text":  # which scrolls by itself
+            each.bindtags((*each.bindtags(), "ClaudeSyncInside"))

@@ -379,11 +379,13 @@ class Presenter:
     def edit(self) -> str:
         """Begin to edit the last prompt; its text. What came of it goes when it is sent."""
         self._editing = bool(self.history)
+        self._changed()
         return self.history[-1] if self.history else ""
 
     def leave_edit(self) -> None:
         """Edit it no more: what is sent is a new prompt."""
         self._editing = False
+        self._changed()
 
     @property
     def is_editing(self) -> bool:

@@ -194,45 +194,6 @@ def test_text_that_was_taken_makes_room(frames):
     assert frames._text == 0
 
 
-def test_the_window_is_woken_once():
-    """When something waits and nothing did before; not for every call."""
-    woken = []
-    frames = Frames(lambda: woken.append(1))
-    frames(lambda: None)
-    frames(lambda: None)
-    assert len(woken) == 1
-    frames.run()
-    frames(lambda: None)
-    assert len(woken) == 2
-
-
-def test_a_window_that_has_more_to_do_is_not_woken(monkeypatch):
-    """It knows, because run() said so."""
-    monkeypatch.setattr(frames_module, "FRAME_WORK", 0)
-    woken = []
-    frames = Frames(lambda: woken.append(1))
-    frames(lambda: None)
-    frames(lambda: None)
-    assert frames.run() is True
-    frames(lambda: None)
-    assert len(woken) == 1
-
-
-def test_a_window_that_cannot_be_woken_is_gone(caplog):
-    """What others wait for happens all the same."""
-    made = []
-
-    def wake():
-        raise RuntimeError("deleted")
-
-    frames = Frames(wake)
-    frames(lambda: made.append("call"), lambda: made.append("instead"))
-    assert made == ["instead"]
-    frames(lambda: made.append("call"), lambda: made.append("instead, too"))
-    assert made == ["instead", "instead, too"]
-    assert "deleted" in caplog.text
-
-
 def test_a_window_that_is_gone(frames):
     """Calls are dropped; what others wait for happens, at once and in order. Twice is harmless."""
     made, heard = [], []
@@ -303,19 +264,17 @@ def test_a_window_that_is_gone_makes_no_next_calls(frames):
     assert made == []
 
 
-def test_what_ends_programs_leaves_the_rest_for_the_next_frame():
-    """The window is woken up as ever by what comes then."""
-    woken, made = [], []
-    frames = Frames(lambda: woken.append(True))
+def test_what_ends_programs_leaves_the_rest_for_the_next_frame(frames):
+    """It goes through."""
+    made = []
 
     def leave():
         raise KeyboardInterrupt
 
     frames(leave)
+    frames(lambda: made.append("call"))
     with pytest.raises(KeyboardInterrupt):
         frames.run()
-    frames(lambda: made.append("call"))
-    assert len(woken) == 2
     frames.run()
     assert made == ["call"]
 

@@ -60,7 +60,7 @@ class QtPerson(Person):
         """See :class:`Person`."""
         column = self.widget.conversation.column
         texts = []
-        for row in self.widget.conversation._shown:
+        for row in self.widget.conversation.shown:
             for each in row.findChildren(QtWidgets.QWidget):
                 if isinstance(each, QtWidgets.QTextEdit):
                     texts.append(each.toPlainText())
@@ -91,7 +91,7 @@ class QtPerson(Person):
 
     def unfold(self, words):
         """Click the line that says so."""
-        for row in self.widget.conversation._shown:
+        for row in self.widget.conversation.shown:
             if isinstance(row, FoldedRow) and row.name.text() == words:
                 QtTest.QTest.mouseClick(row.head, QtCore.Qt.MouseButton.LeftButton)
 
@@ -99,8 +99,8 @@ class QtPerson(Person):
         """Search the conversation."""
         control = QtCore.Qt.KeyboardModifier.ControlModifier
         QtTest.QTest.keyClick(self.entry, Keys.Key_F, control)
-        assert self.widget.bar.isVisible()
-        QtTest.QTest.keyClicks(self.widget.bar.words, words)
+        assert self.widget.search.isVisible()
+        QtTest.QTest.keyClicks(self.widget.search.words, words)
 
     def selected(self):
         """What is selected in the conversation."""
@@ -113,7 +113,7 @@ class QtPerson(Person):
 
     def letter(self):
         """How wide a letter is."""
-        return self.widget.conversation.column.fontMetrics().horizontalAdvance("m" * 10)
+        return self.entry.fontMetrics().horizontalAdvance("m" * 10)
 
     def is_at_end(self):
         """Whether the end of the conversation can be seen."""
@@ -199,7 +199,7 @@ def test_a_dark_palette_makes_it_dark(application, chat):
     palette.setColor(roles.Text, QtGui.QColor("#e8eaed"))
     try:
         application.setPalette(palette)
-        chat.until(lambda: view._colours["back"] == "#202124")
+        chat.until(lambda: view.colours["back"] == "#202124")
     finally:
         application.setPalette(before)
 

@@ -211,7 +211,7 @@ def test_dialogs_fit_its_signals(chat, cli, window, until, begin_by):
     request = cli.ask_permission("Bash", {"command": "ls"})
     until(lambda: window.findChildren(QtWidgets.QDialog))
     (dialog,) = window.findChildren(QtWidgets.QDialog)
-    click(dialog.view.allow_button)
+    click(dialog.view.buttons["allow"])
     assert cli.expect_reply(request)["behavior"] == "allow"
 
 

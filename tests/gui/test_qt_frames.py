@@ -4,7 +4,6 @@
 
 import gc
 import threading
-import weakref
 
 import pytest
 from qt_fixtures import (  # noqa: F401
@@ -23,9 +22,8 @@ from qt_fixtures import (  # noqa: F401
 import claude_sync
 from claude_sync import Client, ClientClosed, UsageError
 from claude_sync.gui import qt
-from claude_sync.gui.qt_binding import is_valid
-from claude_sync.gui.qt_frames import ATTACHED, Attachment, Pump
-from claude_sync.testing import ScriptedCli, builders
+from claude_sync.gui.frames import ATTACHED, Attachment
+from claude_sync.testing import builders
 
 
 @pytest.fixture(autouse=True)
@@ -35,116 +33,6 @@ def nothing_stays_attached(application):
     yield
     for attachment in list(ATTACHED):
         attachment.stop()
-
-
-class FakeFrames:
-    """Frames that note when they are run, and have more or not as a test says."""
-
-    def __init__(self, *more):
-        self.more = list(more)
-        self.runs = 0
-
-    def run(self):
-        """A frame."""
-        self.runs += 1
-        return self.more.pop(0) if self.more else False
-
-
-class FakeAttachment:
-    """As much of an attachment as a pump knows."""
-
-    def __init__(self, frames):
-        self.frames = lambda: frames
-
-
-@pytest.fixture
-def pumped(application):
-    """A pump, with the frames that it runs."""
-    made = []
-
-    def make(*more):
-        frames = FakeFrames(*more)
-        attachment = FakeAttachment(frames)
-        pump = Pump(attachment, application)
-        made.append((attachment, pump))
-        return pump, frames
-
-    yield make
-    for _, pump in made:
-        if is_valid(pump):
-            pump.end()
-
-
-# When a frame is run.
-
-
-def test_an_idle_loop_runs_a_frame_at_once(pumped):
-    """What comes to an idle window is delivered without waiting for a tick."""
-    pump, frames = pumped()
-    pump.on_woken()
-    assert frames.runs == 1
-
-
-def test_a_busy_loop_runs_no_second_frame_before_the_tick(pumped):
-    """What comes right after a frame waits for the next."""
-    pump, frames = pumped()
-    pump.on_woken()
-    pump.on_woken()
-    pump.on_woken()
-    assert frames.runs == 1
-    pump.on_tick()
-    assert frames.runs == 2
-
-
-def test_ticks_end_when_nothing_waits(pumped):
-    """An idle window is not woken sixty times a second."""
-    pump, frames = pumped()
-    pump.on_woken()
-    assert pump._timer.isActive()
-    pump.on_tick()
-    assert frames.runs == 1
-    assert not pump._timer.isActive()
-
-
-def test_what_does_not_fit_into_a_frame_has_the_next(pumped, until):
-    """Frames go on by themselves as long as more waits."""
-    pump, frames = pumped(True, True, False)
-    pump.woken.emit()
-    until(lambda: frames.runs == 3 and not pump._timer.isActive())
-    assert frames.runs == 3
-
-
-def test_frames_leave_time_for_drawing(pumped):
-    """However long handlers take, the loop has some milliseconds to itself."""
-    pump, frames = pumped(True)
-    frames.run = lambda: threading.Event().wait(0.03)
-    pump.on_woken()
-    assert pump._timer.interval() == 8
-
-
-def test_what_ends_programs_ends_a_frame_and_not_all_of_them(pumped):
-    """Ctrl-C in a handler: some bindings print it and go on, and what waits must not stay."""
-    pump, frames = pumped()
-    run = frames.run
-
-    def leave():
-        raise KeyboardInterrupt
-
-    frames.run = leave
-    with pytest.raises(KeyboardInterrupt):
-        pump.on_woken()
-    frames.run = run
-    assert pump._timer.isActive()
-    pump.on_tick()
-    assert frames.runs == 1
-
-
-def test_a_pump_may_be_destroyed_by_what_it_runs(pumped):
-    """A handler may end everything, the application included."""
-    pump, frames = pumped()
-    frames.run = lambda: (pump.end(), destroy_at_once(pump))[0]
-    pump.on_woken()
-    assert not is_valid(pump)
 
 
 # Where handlers run, and in which order.
@@ -256,7 +144,7 @@ def test_calls_that_wait_for_a_destroyed_window_are_dropped(client, cli, window,
     cli.speak("hello")
     cli.ask_permission("Bash", {"command": "ls"})
     # The dispatcher has delivered it, and the loop has not run since.
-    frames = next(iter(ATTACHED)).frames()
+    frames = next(iter(ATTACHED))._frames
     wait_for(lambda: len(frames._waiting) == 2)
     destroy_at_once(window)
     assert not heard
@@ -313,25 +201,6 @@ def test_an_application_that_quits_closes_the_client(client, cli, application, u
 # Around it.
 
 
-def test_a_client_that_is_forgotten_is_closed(application, until):
-    """The event loop does not keep a client alive."""
-    client = Client(transport=ScriptedCli())
-    client.__enter__()
-    qt.attach(client)
-    gone = weakref.ref(client)
-    with pytest.warns(ResourceWarning):
-        del client
-        gc.collect()
-    assert gone() is None
-    until(nothing_is_attached)
-
-
-def nothing_is_attached():
-    """Whether all is let go of that can be."""
-    gc.collect()
-    return not ATTACHED
-
-
 def test_detached_handlers_run_on_threads_of_the_client(client, cli, window, until):
     """What waited is done first, and the window's end no longer matters."""
     attachment = qt.attach(client, window)
@@ -339,7 +208,7 @@ def test_detached_handlers_run_on_threads_of_the_client(client, cli, window, unt
     client.on_text(lambda text: heard.append((str(text), threading.current_thread())))
     turn, user = begin(client, cli)
     cli.speak("hello")
-    wait_for(lambda: attachment.frames()._waiting)
+    wait_for(lambda: attachment._frames._waiting)
     attachment.detach()
     assert [text for text, _ in heard] == ["hello"]
     assert heard[0][1] is threading.current_thread()

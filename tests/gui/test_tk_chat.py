@@ -35,11 +35,7 @@ class TkPerson(Person):
 
     def shown(self):
         """See :class:`Person`."""
-        shown = []
-        for kind, value, _ in self.widget.conversation.text.dump("1.0", "end", text=1, window=1):
-            widget = self.root.nametowidget(value) if kind == "window" and value else None
-            shown.append(value if kind == "text" else getattr(widget, "words", str)())
-        return "".join(shown)
+        return self.widget.conversation.text.get("1.0", "end")
 
     def working(self):
         """What is said to go on."""
@@ -96,7 +92,7 @@ class TkPerson(Person):
 
     def letter(self):
         """How wide a letter is."""
-        return self.widget._fonts.measure("body", "mmmmmmmmmm")
+        return self.widget.fonts.measure("body", "mmmmmmmmmm")
 
     def is_at_end(self):
         """Whether the end of the conversation can be seen."""

@@ -18,9 +18,9 @@ ASKED = 'Hello! [[tool Write {"file_path": "haiku.txt", "content": "threads wait
 
 
 def program_of(page):
-    """The first program with a window of a page."""
+    """The first program of a page with widgets of its own."""
     blocks = BLOCK.findall((ROOT / page).read_text("utf-8"))
-    return textwrap.dedent(next(each for each in blocks if "mainloop" in each))
+    return textwrap.dedent(next(each for each in blocks if "mainloop" in each and "attach" in each))
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_the_window_of_a_page(page, run, until, monkeypatch):
         ask(names, ASKED)
         until(root, lambda: dialogs)
         assert "threads wait in line" in dialogs[0].view.preview.get("1.0", "end")
-        click(dialogs[0].view.allow)
+        click(dialogs[0].view.buttons["allow"])
         until(root, lambda: "offline, so not run" in view.get("1.0", "end"))
         until(root, lambda: names["client"].state == "idle")
         ask(names, "And then?")

@@ -106,7 +106,7 @@ def test_a_conversation_in_a_window(window, model, until, tmp_path):  # noqa: F8
     assert dialog.windowTitle() == "Claude wants to create a file"
     assert "+hi" in dialog.view.preview.toPlainText()
     assert not file.exists()
-    click(dialog.view.allow_button)
+    click(dialog.view.buttons["allow"])
     until(lambda: window.results, PATIENCE)
     window.client.off(handler)
     assert file.read_text() == "hi\n"
@@ -124,7 +124,7 @@ def test_a_dialog_denies_with_a_reason(window, model, until, tmp_path):  # noqa:
     window.chat.ask("write a denied file")
     dialog = dialog_of(window, until)
     QtTest.QTest.keyClicks(dialog.view.reason, "tabs, please")
-    click(dialog.view.deny_button)
+    click(dialog.view.buttons["deny"])
     until(lambda: window.results, PATIENCE)
     assert not file.exists()
     assert "tabs, please" in str(model.conversation[-1])

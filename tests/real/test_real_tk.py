@@ -163,7 +163,7 @@ def test_a_diff_is_shown_and_allowed(window):
     dialog = window.shown()
     assert ("added", "+two") in dialog.form.lines
     assert not file.exists()
-    click(dialog.view.allow)
+    click(dialog.view.buttons["allow"])
     assert window.answer_of(turn) == "after write the notes"
     assert file.read_text() == "one\ntwo\n"
     assert not dialog.is_open
@@ -186,7 +186,7 @@ def test_always_asks_once(window):
     turn = window.begin("first time", use)
     dialog = window.shown()
     assert dialog.form.always.endswith(", in this session")
-    click(dialog.view.always)
+    click(dialog.view.buttons["allow_always"])
     window.answer_of(turn)
     (window.folder / "again").unlink()
     window.answer_of(window.begin("second time", use))
@@ -204,7 +204,7 @@ def test_two_requests_come_one_after_the_other(window, tmp_path_factory):
     for number in (1, 2):
         dialog = window.shown(number)
         name = os.path.basename(dialog.form.request.input["file_path"])
-        click(dialog.view.allow if name == "second" else dialog.view.deny)
+        click(dialog.view.buttons["allow"] if name == "second" else dialog.view.buttons["deny"])
     window.answer_of(turn)
     told = str(window.told("read both"))
     assert "the second secret" in told
@@ -262,7 +262,7 @@ def test_a_question_is_answered_in_its_window(window):
     turn = window.begin("ask about the door", tool_use("AskUserQuestion", QUESTION))
     dialog = window.shown()
     write(dialog.view.fields[0].other, "green")
-    click(dialog.view.answer)
+    click(dialog.view.buttons["answer"])
     assert window.answer_of(turn) == "after ask about the door"
     ((told, is_error),) = window.told("ask about the door")
     assert "green" in told

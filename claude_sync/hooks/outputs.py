@@ -294,40 +294,27 @@ def way_of(event: str) -> str | None:
 # Keywords of Python get an underscore; the official SDK spells them so, too.
 RENAMED = {"continue_": "continue", "async_": "async", "async_timeout": "asyncTimeout"}
 
-# The three places of an output; the keys of each, by the types of their values.
+# The three places of an output; the keys of each, with the types of their values.
 TOP = "the output itself"
 SPECIFIC = "hookSpecificOutput"
 DECISION = "hookSpecificOutput.decision"
-NUMBER = (int, float)
-PLACES: dict[str, dict[Any, str]] = {
-    TOP: {
-        bool: "continue suppressOutput async",
-        str: "stopReason systemMessage decision reason terminalSequence",
-        dict: "hookSpecificOutput",
-        NUMBER: "asyncTimeout",
-    },
-    SPECIFIC: {
-        bool: "suppressOriginalPrompt reloadSkills retry",
-        str: (
-            "hookEventName permissionDecision permissionDecisionReason additionalContext "
-            "sessionTitle initialUserMessage action worktreePath displayContent"
-        ),
-        dict: "updatedInput decision content",
-        list: "watchPaths",
-        object: "updatedToolOutput updatedMCPToolOutput classifierContext",
-    },
-    DECISION: {
-        bool: "interrupt",
-        str: "behavior message",
-        dict: "updatedInput",
-        list: "updatedPermissions",
-    },
+PLACES = {
+    TOP: """
+        continue:bool suppressOutput:bool async:bool asyncTimeout:number stopReason:str
+        systemMessage:str decision:str reason:str terminalSequence:str hookSpecificOutput:dict
+    """,
+    SPECIFIC: """
+        hookEventName:str permissionDecision:str permissionDecisionReason:str updatedInput:dict
+        decision:dict additionalContext:str sessionTitle:str initialUserMessage:str action:str
+        worktreePath:str displayContent:str content:dict watchPaths:list reloadSkills:bool
+        suppressOriginalPrompt:bool retry:bool updatedToolOutput:value updatedMCPToolOutput:value
+        classifierContext:value
+    """,
+    DECISION: "behavior:str message:str interrupt:bool updatedInput:dict updatedPermissions:list",
 }
-TYPES = {
-    place: {key: wanted for wanted, keys in types.items() for key in keys.split()}
-    for place, types in PLACES.items()
-}
-TYPE_NAMES = {bool: "a bool", str: "a str", dict: "a dict", list: "a list", NUMBER: "a number"}
+KINDS: dict[str, Any] = {each.__name__: each for each in (bool, str, dict, list)}
+KINDS.update(number=(int, float), value=object)
+TYPES = {place: dict(each.split(":") for each in keys.split()) for place, keys in PLACES.items()}
 # The keys that decide: the way of deciding that each belongs to, and the values the CLI takes.
 DECIDING = {
     (TOP, "decision"): (BLOCK, ("block", "approve")),
@@ -381,10 +368,10 @@ def checked_place(event: str, place: str, given: Mapping[str, Any]) -> dict[str,
 
 def check_value(event: str, place: str, key: str, value: Any) -> None:
     """UsageError for a value that the CLI would refuse with the whole output, or not look at."""
-    wanted = TYPES[place].get(key, object)
+    wanted = TYPES[place].get(key, "value")
     # True is an int to Python, and never a number that was meant.
-    if not isinstance(value, wanted) or (wanted is NUMBER and isinstance(value, bool)):
-        raise wrong(event, f"{key!r}: {short(value)}, which must be {TYPE_NAMES[wanted]}")
+    if not isinstance(value, KINDS[wanted]) or (wanted == "number" and isinstance(value, bool)):
+        raise wrong(event, f"{key!r}: {short(value)}, which must be a {wanted}")
     way, choices = DECIDING.get((place, key), (None, (value,)))
     if value not in choices:
         raise wrong(event, f"{key!r}: {short(value)}, which must be one of {', '.join(choices)}")

@@ -162,39 +162,6 @@ def test_every_cli_understands_the_schema(wanted):
     assert form_of(schema).schema == schema
 
 
-def test_what_the_schema_says():
-    """Descriptions, defaults and what is required are told; formats in words."""
-    assert form_of(Invoice).schema == {
-        "type": "object",
-        "description": "An invoice.",
-        "properties": {
-            "number": {"type": "string"},
-            "date": {
-                "type": "string",
-                "description": "Format: date.",
-            },
-            "total": {"type": "string", "pattern": r"^[+-]?[0-9]+(\.[0-9]+)?$"},
-            "paid": {"type": "boolean", "default": False},
-            "lines": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "description": "One line of an invoice.",
-                    "properties": {
-                        "text": {"type": "string"},
-                        "price": {"type": "number", "description": "Without tax."},
-                    },
-                    "required": ["text", "price"],
-                    "additionalProperties": False,
-                },
-            },
-            "note": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
-        },
-        "required": ["number", "date", "total"],
-        "additionalProperties": False,
-    }
-
-
 # What is wrong with an answer.
 
 

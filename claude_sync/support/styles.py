@@ -29,8 +29,6 @@ class Palette(dict):  # type: ignore[type-arg]
 
 STYLES = Palette(
     faint="\x1b[2m",
-    added="\x1b[32m",
-    removed="\x1b[31m",
     wrong="\x1b[31m",
     user="\x1b[1;34m",
     off="\x1b[0m",

@@ -105,6 +105,7 @@ FLAGS = [
     ({"effort": "low"}, ["--effort=low"]),
     ({"agent": "a"}, ["--agent=a"]),
     ({"betas": ["a", "b"]}, ["--betas=a,b"]),
+    ({"agent": "reviewer"}, ["--agent=reviewer"]),
     ({"skills": "all"}, ["--allowedTools=Skill"]),
     ({"skills": []}, []),
     ({"skills": ["a", "b:c"]}, ["--allowedTools=Skill(a),Skill(b:c)"]),

@@ -433,7 +433,6 @@ def itself():
         itself,
         lambda: b"bytes",
         lambda: {"value": object()},
-        lambda: {(1, 2): "a tuple as a key"},
         lambda: (number for number in range(3)),
         lambda: 10**5000,
         lambda: {"content": [{"type": "text", "text": object()}]},

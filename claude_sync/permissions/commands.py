@@ -329,15 +329,12 @@ def does_only(pattern: CommandPattern, words: Sequence[str]) -> bool:
 
 def stand_in_rule(found: Sequence[int], words: Sequence[str], rule: Sequence[str]) -> bool:
     """Whether the running words of a command stand in the rule, with what follows them."""
-    free = list(range(len(rule)))
     for at in found:
         following = "".join(words[at + 1 : at + 2])
-        for place in free:
-            behind = "".join(rule[place + 1 : place + 2])
-            if rule[place] == words[at] and (not behind or text_glob(behind).matches(following)):
-                free.remove(place)
-                break
-        else:
+        if not any(
+            word == words[at] and (not behind or text_glob(behind).matches(following))
+            for word, behind in zip(rule, [*rule[1:], ""])
+        ):
             return False
     return True
 
@@ -436,6 +433,8 @@ class Suspects:
             raise Unreadable
         if (name in NAMES["evaluating"] or name.startswith("-")) and any(map(substitutes, words)):
             raise Unreadable
+        if name == "git" and any(word.lower().startswith("alias.") for word in words):
+            raise Unreadable  # another name for anything
         if PATTERNS["interpreters"].fullmatch(name):
             check_code(name, words, inputs)
         if name in NAMES["shells"]:

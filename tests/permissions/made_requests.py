@@ -18,6 +18,7 @@ class Slot:
         self.cancelled = threading.Event()
         self.answers = []
         self.called = []
+        self.notes = []
 
     def answer(self, reply, decision=None):
         """Keep what the CLI would read."""
@@ -25,7 +26,7 @@ class Slot:
             raise AlreadyAnswered(str(decision))
         if self.state == "open":
             self.state = "answered"
-            self.answers.append(reply["response"]["response"])
+            self.answers.append(reply.get("response", {}).get("response"))
 
     def is_decided(self):
         """Whether no answer is wanted any more."""
@@ -36,7 +37,8 @@ class Slot:
         self.called.append(function)
 
     def note(self, text):
-        """Nobody reads it."""
+        """Keep it."""
+        self.notes.append(text)
 
     def withdraw(self):
         """The CLI no longer waits."""

@@ -236,6 +236,7 @@ def test_a_request_that_was_answered_elsewhere_is_not_answered_again(asked):
     request = asked()
     form = PermissionForm(request)
     request.deny("by a policy")
+    assert not form.is_open
     assert form.allow() is False
     assert not form.is_open
     assert [answer["message"] for answer in answers_to(request)] == ["by a policy"]

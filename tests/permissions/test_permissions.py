@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import pytest
+from made_requests import Slot, answers_to, made_request
 from tables import each
 
 from claude_sync import LATER, PermissionRequest, Questions, UsageError, policies
@@ -18,36 +19,15 @@ FOLDER = {"type": "addDirectories", "directories": ["/x"], "destination": "local
 ACCEPT_EDITS = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 
 
-class Slot:
-    """Takes the place of the engine's part: keeps what is answered."""
-
-    def __init__(self, body):
-        self.body = body
-        self.state = "open"
-        self.folder = "/somewhere"
-        self.answered = []
-        self.notes = []
-
-    def answer(self, reply, decision=None):
-        """Keep it."""
-        self.answered.append(reply)
-
-    def note(self, text):
-        """Keep it."""
-        self.notes.append(text)
-
-
 def asked(tool="Bash", input=None, **fields):
     """A request as the CLI makes it."""
-    body = {"subtype": "can_use_tool", "tool_name": tool, "input": input or {}, **fields}
-    message = {"type": "control_request", "request_id": "r", "request": body}
-    return PermissionRequest(message, Slot(body))
+    return made_request(tool, input or {}, "/somewhere", **fields)
 
 
 def sent(request):
     """The one answer, without its envelope."""
-    (reply,) = request._slot.answered
-    return reply["response"]["response"]
+    (reply,) = answers_to(request)
+    return reply
 
 
 def test_fields_of_wrong_types_do_no_harm():
@@ -107,7 +87,7 @@ def test_edits_are_accepted_where_the_cli_offers_it():
         assert not request.can_accept_edits
         with pytest.raises(UsageError, match="can_accept_edits"):
             request.accept_edits()
-        assert request._slot.answered == []
+        assert answers_to(request) == []
 
 
 def test_a_blank_message_says_something():
@@ -136,7 +116,7 @@ def test_what_cannot_be_answered_is_refused(verb):
     request = asked(input={"command": "ls"})
     with pytest.raises(UsageError):
         verb(request)
-    assert request._slot.answered == []
+    assert answers_to(request) == []
 
 
 def test_a_plan_is_approved_with_a_mode_that_exists():
@@ -156,7 +136,7 @@ def test_the_turn_is_interrupted_only_where_the_reply_cannot_say_it():
     """The older form of an answer has no word for it."""
     older = {"type": "callback.request", "id": "c", "payload": {"tool_name": "Bash"}}
     for interrupt in (False, True):
-        request = PermissionRequest(older, Slot(older["payload"]))
+        request = PermissionRequest(older, Slot(older["payload"], "/"))
         assert request.deny("no", interrupt=interrupt).interrupts is interrupt
         assert not asked().deny("no", interrupt=interrupt).interrupts
 

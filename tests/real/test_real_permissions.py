@@ -442,6 +442,38 @@ def test_policies_decide_real_requests(chat, model, deciding):
     assert others.requests == []
 
 
+@pytest.mark.parametrize("path", ["evil", "./evil", "../secret/evil", "\ufeffevil"])
+def test_a_rule_about_files_holds_where_the_folder_changes(chat, model, deciding, path):
+    """Whatever CLIs make of a path that is not whole."""
+    deny = policies.deny_tools("Edit(/secret/**)")
+    deciding(chat, policies.first_of(deny, policies.allow_all))
+    secret = folder_of(chat) / "secret"
+    secret.mkdir(exist_ok=True)
+    use = tool_use("Write", {"file_path": path, "content": "x"})
+    back = bash(f"cd '{folder_of(chat)}'")
+    played = model.when(f"go and write {path}").reply([bash("cd secret")])
+    played.then_reply([use]).then_reply([back]).then_reply("done")
+    chat.ask(f"go and write {path}", timeout=100)
+    assert list(secret.iterdir()) == []
+
+
+def test_rules_about_commands_hold_in_the_shell_of_the_cli(chat, model, deciding):
+    """Where readers of command lines disagree; a harmless line runs."""
+    policy = policies.first_of(policies.deny_tools("Bash(rm *)"), policies.allow_all)
+    deciding(chat, policy)
+    victim = folder_of(chat) / "victim"
+    victim.write_text("x")
+    lines = [
+        *(">! rm -f victim", "ls; >>! rm -f victim", ">&-rm -f victim", "2>&-rm -f victim"),
+        *("sh -c 'ls &>o rm -f victim'", "<<<! rm -f victim", "{ ls } always { rm -f victim }"),
+        *("ls &!rm -f victim", "$='rm' -f victim", "test -v 'a[$(rm -f victim)]'"),
+    ]
+    run(chat, model, "evade it", *map(bash, lines))
+    assert victim.exists()
+    run(chat, model, "make something", bash("touch made"))
+    assert (folder_of(chat) / "made").exists()
+
+
 @pytest.mark.everything
 def test_a_policy_is_asked_first(client_of, new_cli, model, deciding):
     """permissions=policy decides what it decides; the rest goes to on_permission."""

@@ -52,6 +52,7 @@ def test_the_library_has_few_data_files(sources):
     styles = {"claude_sync/render/chat.css", "claude_sync/render/page.css"}
     tables = {
         "claude_sync/bridge/schema.json",
+        "claude_sync/permissions/programs.ini",
         "claude_sync/support/redact_patterns.txt",
         "claude_sync/testing/drift/baseline.json",
     }

@@ -67,6 +67,7 @@ def test_a_secret_is_known_by_its_place(row):
         *("10:20:30:40:50", "login page password reset", "the session ended", "api-version: 2"),
         *("test_a_function_with_a_very_long_name_of_its_own", "s.rstrip().split()", "sk-learn"),
         *("pat.match(line)", "re_compiled_pattern", "key-value store"),
+        "desk-abcdefghijklmnopqrstuvwxyz",
         str(uuid.UUID(int=0x12345678123440008000123456789ABC)),
     ],
 )

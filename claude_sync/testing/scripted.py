@@ -31,7 +31,6 @@ import collections
 import json
 import os
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -121,13 +120,13 @@ class ScriptedCli(CliSide, Transport):
 
     def close(self, timeout: float) -> None:
         """End it: whoever reads or expects wakes up."""
-        self._leave(0)
+        self._end(0, client_left=True)
         if self._player is not None and self._player is not threading.current_thread():
             self._player.join(timeout)
 
     def kill(self) -> None:
         """End it as a signal would."""
-        self._leave(KILLED)
+        self._end(KILLED, client_left=True)
 
     @property
     def exit_code(self) -> int | None:
@@ -160,28 +159,20 @@ class ScriptedCli(CliSide, Transport):
 
     def receive(self, patience: float | None = None) -> Wire | None:
         """See :meth:`CliSide.receive`."""
-        deadline = None if patience is None else time.monotonic() + patience
         with self._changed:
-            while not self._input:
+            self._changed.wait_for(lambda: self._input or self._client_left, patience)
+            if not self._input:
                 if self._client_left:
                     raise EndOfInput("the client has ended its side")
-                left = None if deadline is None else deadline - time.monotonic()
-                if left is not None and left <= 0:
-                    return None
-                self._changed.wait(left)
+                return None
             line = self._input.popleft()
         return parsed(line)
 
     def pause(self, seconds: float) -> None:
         """See :meth:`CliSide.pause`; cut short when the client leaves."""
-        deadline = time.monotonic() + seconds
         with self._changed:
-            while not self._client_left:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return
-                self._changed.wait(left)
-        raise EndOfInput("the client has ended its side")
+            if self._changed.wait_for(lambda: self._client_left, seconds):
+                raise EndOfInput("the client has ended its side")
 
     def print_raw(self, data: bytes) -> None:
         """See :meth:`CliSide.print_raw`; after the end nobody hears it."""
@@ -193,8 +184,7 @@ class ScriptedCli(CliSide, Transport):
 
     def hang_up(self, exit_code: int = 0) -> None:
         """End as an exiting process does: what was printed can still be read."""
-        with self._changed:
-            self._end_locked(exit_code)
+        self._end(exit_code, client_left=False)
 
     def exit(self, code: int = 0) -> NoReturn:
         """Hang up and end the script."""
@@ -252,8 +242,7 @@ class ScriptedCli(CliSide, Transport):
 
     def _take(self, source: collections.deque[bytes]) -> bytes:
         with self._changed:
-            while not source and not self._gone:
-                self._changed.wait()
+            self._changed.wait_for(lambda: source or self._gone)
             return source.popleft() if source else b""
 
     def _put(self, target: collections.deque[bytes], data: bytes) -> None:
@@ -262,16 +251,12 @@ class ScriptedCli(CliSide, Transport):
                 target.append(data)
                 self._changed.notify_all()
 
-    def _leave(self, exit_code: int) -> None:
+    def _end(self, exit_code: int, client_left: bool) -> None:
         with self._changed:
-            self._client_left = True
-            self._end_locked(exit_code)
-
-    def _end_locked(self, exit_code: int) -> None:
-        if not self._gone:
-            self._gone = True
-            self._exit_code = exit_code
-        self._changed.notify_all()
+            self._client_left = self._client_left or client_left
+            if not self._gone:
+                self._gone, self._exit_code = True, exit_code
+            self._changed.notify_all()
 
 
 def checked(script: Script) -> Script:

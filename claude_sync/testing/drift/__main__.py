@@ -1,9 +1,20 @@
 """
-The command: ``python -m claude_sync.testing.drift [--cli PATH] [--update] [scene ...]``.
+Play small conversations with a Claude Code CLI and a model on this machine.
 
-The report has a line for each difference: the scene, the kind of message (``in`` is to the CLI,
-``out`` from it), what happened, and to which field. What is the same in several scenes is told
-with the first of them.
+Tells which fields of the messages are new or gone against what is recorded: the scene, the kind
+of message ("in" is to the CLI, "out" from it), what happened, and to which field. What is the
+same in several scenes is told with the first of them. Nothing is asked of the service: no
+account, no network, no cost.
+
+examples:
+  python -m claude_sync.testing.drift
+  python -m claude_sync.testing.drift --cli ./node_modules/.bin/claude interrupt resume
+  python -m claude_sync.testing.drift --update
+
+exit codes:
+  0  no drift
+  1  drift, or a scene that failed
+  2  it could not run
 """
 
 from __future__ import annotations
@@ -22,22 +33,6 @@ from .scenes import SCENES, play
 
 __all__ = ["main"]
 
-DESCRIPTION = """\
-Play small conversations with a Claude Code CLI and a model on this machine, and tell which
-fields of the messages are new, gone or changed against what is recorded. Nothing is asked of
-the service: no account, no network, no cost.
-"""
-EPILOG = """\
-examples:
-  python -m claude_sync.testing.drift
-  python -m claude_sync.testing.drift --cli ./node_modules/.bin/claude interrupt resume
-  python -m claude_sync.testing.drift --update
-
-exit codes:
-  0  no drift
-  1  drift, or a scene that failed
-  2  it could not run
-"""
 NO_DRIFT, DRIFT, CANNOT_RUN = 0, 1, 2
 Messages = list[tuple[str, dict[str, Any]]]
 BASELINE = Path(__file__).with_name("baseline.json")
@@ -102,8 +97,7 @@ def parser() -> argparse.ArgumentParser:
     """What can be said on the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m claude_sync.testing.drift",
-        description=DESCRIPTION,
-        epilog=EPILOG,
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("scenes", metavar="scene", nargs="*", help=f"of {', '.join(SCENES)}")

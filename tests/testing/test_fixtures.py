@@ -51,7 +51,7 @@ def test_a_failure_is_not_kept(path):
 
 
 def test_a_recording_is_made_anew(path):
-    """Not added to: neither to the last one, nor to one that was left by a crash."""
+    """Not added to: neither to the last one, nor to one that was left. A failure is not kept."""
     for question in ("one", "two"):
         tape = Tape(path, is_recording=True)
         path.with_name(path.name + ".new").write_text("left over")
@@ -60,6 +60,11 @@ def test_a_recording_is_made_anew(path):
         tape.finish(passed=True)
     assert len(Recording(path).lives) == 1
     assert "echo: two" in path.read_text()
+    tape = Tape(path, is_recording=True)
+    record(tape, "three")
+    tape.finish(passed=False)
+    assert "echo: two" in path.read_text()
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 def test_without_a_recording_nothing_is_asked(path):

@@ -37,19 +37,6 @@ def test_a_tape_is_made_and_then_played(path):
     tape.finish(passed=True)
 
 
-def test_a_failure_is_not_kept(path):
-    """The recording of before stays what it was, and nothing else is left."""
-    tape = Tape(path, is_recording=True)
-    record(tape)
-    tape.finish(passed=True)
-    before = path.read_bytes()
-    tape = Tape(path, is_recording=True)
-    record(tape, "something else")
-    tape.finish(passed=False)
-    assert path.read_bytes() == before
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
-
-
 def test_a_recording_is_made_anew(path):
     """Not added to: neither to the last one, nor to one that was left. A failure is not kept."""
     for question in ("one", "two"):

@@ -258,13 +258,8 @@ def test_replies_come_in_order_and_the_last_one_stays(model):
     """A rule gives its replies one a turn; only times= makes the last one end."""
     model.when("again").reply("one").reply("two", times=2).reply("last")
     assert [say(model, "again") for _ in range(5)] == ["one", "two", "two", "last", "last"]
-
-
-def test_a_failure_ends_after_its_times(model):
-    """fail(times=n) fails n requests, then the request is answered as without it."""
     model.when("boom").fail(529, times=2)
-    statuses = [send(model, user("boom"))[0] for _ in range(3)]
-    assert statuses == [529, 529, 200]
+    assert [send(model, user("boom"))[0] for _ in range(3)] == [529, 529, 200]
 
 
 def test_the_rounds_of_a_turn_follow_the_tool_use(model):
@@ -421,51 +416,26 @@ def test_a_request_tells_what_tools_returned(model):
     assert (result.tool_use_id, result.text, result.is_error) == ("t1", "no", True)
 
 
-def test_credentials_are_not_kept(model):
-    """A request keeps its headers without the key."""
-    send(model, user("hello"))
-    headers = model.requests[0].headers
-    assert headers["x-app"] == "test"
-    assert "secret" not in headers.values()
-    assert "secret" not in repr(model.requests)
-
-
-def test_waiting_finds_earlier_and_later_requests(model):
-    """wait_for_request returns a request that came before the call or comes during it."""
+def test_waiting_for_a_request(model):
+    """One that came before the call, or comes during it; else the error names those there were."""
+    with pytest.raises(TimeoutError, match="nothing at all"):
+        model.wait_for_request("bird", 0)
     send(model, user("early bird"))
     early = model.wait_for_request("early", PATIENCE)
     assert early is model.wait_for_request(lambda request: request.kind == "conversation", 0)
-    with ThreadPoolExecutor(1) as pool:
+    # Credentials are not kept.
+    assert early.headers["x-app"] == "test"
+    assert "secret" not in [*early.headers.values(), repr(early)]
+    with ThreadPoolExecutor(2) as pool:
         waiting = pool.submit(model.wait_for_request, re.compile("b.rd"), PATIENCE, after=early)
+        in_vain = pool.submit(model.wait_for_request, "cat", PATIENCE)
         send(model, user("late bird"))
         assert waiting.result(PATIENCE).text == "late bird"
-
-
-def test_waiting_in_vain_tells_what_came(model):
-    """The time-out of wait_for_request names the requests there were."""
-    with pytest.raises(TimeoutError, match="nothing at all"):
-        model.wait_for_request("cat", 0)
-    send(model, user("dog"))
-    with pytest.raises(TimeoutError, match=r"'cat' within 0 s(?s:.*)'dog'"):
-        model.wait_for_request("cat", 0)
-
-
-def test_close_ends_waiting(model, monkeypatch):
-    """A thread in wait_for_request is told when the model closes."""
-    monkeypatch.setattr("claude_sync.support.waiting.SLICE", 2 * PATIENCE)
-    looked = threading.Event()
-
-    def look(request):
-        looked.set()
-        return False
-
-    send(model, user("dog"))
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(model.wait_for_request, look, 2 * PATIENCE)
-        assert looked.wait(PATIENCE)
+        with pytest.raises(TimeoutError, match=r"'cat' within 0 s(?s:.*)'late bird'"):
+            model.wait_for_request("cat", 0)
         model.close()
         with pytest.raises(UsageError, match="closed"):
-            waiting.result(PATIENCE)
+            in_vain.result(PATIENCE)
 
 
 # On the wire.
@@ -499,9 +469,10 @@ def test_a_streamed_reply_has_the_events_of_the_api(model):
 
 
 def test_a_whole_reply_has_the_same_content(model):
-    """Without stream the reply is one message with complete blocks."""
+    """Without stream the reply is one message with complete blocks; a tool use is its reason."""
     use = tool_use("Bash", {"a": 1}, id="toolu_1")
     model.when("all").reply([thinking("hmm"), "an answer", use])
+    model.when("long").reply("too lo", stop_reason="max_tokens")
     reply = ask(model, "all")
     assert reply["content"] == [
         {"type": "thinking", "thinking": "hmm", "signature": "c2lnbmVk"},
@@ -509,15 +480,8 @@ def test_a_whole_reply_has_the_same_content(model):
         {"type": "tool_use", "name": "Bash", "input": {"a": 1}, "id": "toolu_1"},
     ]
     assert (reply["role"], reply["model"]) == ("assistant", "claude-test")
-
-
-def test_the_stop_reason_follows_from_the_content(model):
-    """A tool use stops with tool_use, anything else with end_turn, unless told otherwise."""
-    model.when("tool").reply(tool_use("Bash", {}))
-    model.when("long").reply("too lo", stop_reason="max_tokens")
-    assert ask(model, "tool")["stop_reason"] == "tool_use"
+    assert reply["stop_reason"] == "tool_use"
     assert ask(model, "text")["stop_reason"] == "end_turn"
-    assert ask(model, "long")["stop_reason"] == "max_tokens"
     assert streamed(model, "long")[-2]["delta"]["stop_reason"] == "max_tokens"
 
 
@@ -533,43 +497,32 @@ def test_usage_is_set_for_the_model_and_for_a_reply():
     assert events[-2]["usage"]["output_tokens"] == 900
 
 
-def test_a_gate_holds_the_whole_reply(model):
-    """Nothing is sent before the gate opens."""
-    gate = threading.Event()
-    model.when("hold").reply("x", gate=gate, headers={"X-Held": "yes"})
+def test_gates_hold_a_reply(model):
+    """The whole of it, an error, or what comes after the first piece of a text."""
+    gate, inner = threading.Event(), Gate()
+    model.when("hold").reply(text("first second", gate=inner), gate=gate, headers={"X-Held": "yes"})
     model.when("error").fail(429, gate=gate)
-    with ThreadPoolExecutor(2) as pool:
-        replies = [pool.submit(send, model, user(prompt)) for prompt in ("hold", "error")]
+    with ThreadPoolExecutor(1) as pool, Caller(model, "hold") as caller:
+        failing = pool.submit(send, model, user("error"))
         for prompt in ("hold", "error"):
             model.wait_for_request(prompt, PATIENCE)
-        assert not any(reply.done() for reply in replies)
+        assert not failing.done()
+        assert not inner.waited_for.is_set()
         gate.set()
-        statuses = [reply.result(PATIENCE)[0] for reply in replies]
-    assert statuses == [200, 429]
-    assert replies[0].result()[1]["X-Held"] == "yes"
-
-
-def test_a_gate_in_a_text_holds_the_rest_of_it(model):
-    """With gate= in text() the first piece arrives while the rest waits."""
-    gate = Gate()
-    model.when("hold").reply(text("first second", gate=gate))
-    with Caller(model, "hold") as caller:
+        assert failing.result(PATIENCE)[0] == 429
         response = caller.connection.getresponse()
-        seen = b""
-        while b"first" not in seen:
-            seen += response.read(1)
-        assert gate.waited_for.wait(PATIENCE)
-        gate.set()
-        seen += response.read()
-    assert b"second" in seen
-    assert seen.rstrip().endswith(b'{"type": "message_stop"}')
+        assert response.headers["X-Held"] == "yes"
+        assert inner.waited_for.wait(PATIENCE)
+        inner.set()
+        said = response.read()
+    assert b"second" in said
+    assert said.rstrip().endswith(b'{"type": "message_stop"}')
 
 
 def test_a_delay_takes_its_time(model, monkeypatch):
     """delay= waits between the pieces, and before the reply."""
     waits = []
-    server = model._server
-    monkeypatch.setattr(server, "wait", lambda connection, frame: waits.append(frame))
+    monkeypatch.setattr(model._server, "wait", lambda connection, frame: waits.append(frame))
     model.when("slow").reply(text("a b c", pieces=3, delay=0.25), delay=4.0)
     assert len(streamed(model, "slow")) == 9
     assert waits == [4.0, 0.25, 0.25]
@@ -599,30 +552,23 @@ def test_an_error_has_the_body_of_the_api(model, status, kind):
 
 
 def test_an_error_brings_its_headers_and_words(model):
-    """retry_after, headers, message and kind reach the client."""
+    """retry_after, headers, message and kind reach the client; nothing in the words is replaced."""
     model.when("boom").fail(
-        429, "slow down", kind="my_error", retry_after=3, headers={"X-Should-Retry": "false"}
+        429, "slow {down}", kind="my_error", retry_after=3, headers={"X-Should-Retry": "false"}
     )
     _, headers, body = send(model, user("boom"))
-    assert json.loads(body)["error"] == {"type": "my_error", "message": "slow down"}
+    assert json.loads(body)["error"] == {"type": "my_error", "message": "slow {down}"}
     assert (headers["retry-after"], headers["x-should-retry"]) == ("3", "false")
 
 
 def test_a_cut_reply_ends_in_the_middle(model):
-    """cut() drops the connection before the stream, or the JSON, is complete."""
+    """cut() drops the connection before the stream, or the JSON, is complete; or says why."""
     model.when("cut").reply(cut("half a sentence"))
     with pytest.raises(http.client.IncompleteRead) as caught:
         send(model, user("cut"), stream=True)
     assert [e["type"] for e in events_of(caught.value.partial)][-1] == "content_block_delta"
     with pytest.raises(http.client.IncompleteRead):
         send(model, user("cut"))
-
-
-def test_an_error_in_mid_stream_is_an_event(model):
-    """cut(error=...) ends the stream with the API's error event."""
-    model.when("cut").reply(cut("half", error="overloaded_error"))
-    last = streamed(model, "cut")[-1]
-    assert (last["type"], last["error"]["type"]) == ("error", "overloaded_error")
 
 
 def test_a_garbled_reply_is_no_json(model):
@@ -665,13 +611,6 @@ def test_a_matcher_that_can_match_nothing_is_refused(matcher):
             say(matcher)
 
 
-def test_a_kind_that_there_is_not_is_refused():
-    """With those that there are; count_tokens is answered without rules."""
-    for kind in ("conversaton", "count_tokens"):
-        with pytest.raises(UsageError, match=f"not '{kind}'.*'conversation', .*None"):
-            LoopbackModel().when("hi", kind=kind)
-
-
 @pytest.mark.parametrize(
     "content", [123, None, ["hi", 5], {"text": "hi"}, builders.assistant("hi"), [["hi"]]]
 )
@@ -682,6 +621,12 @@ def test_a_reply_that_cannot_be_sent_is_refused(content):
     for say in (rule.reply, rule.then_reply, model.default):
         with pytest.raises(UsageError, match="a reply is a text, a block"):
             say(content)
+
+
+def test_a_kind_that_there_is_not_is_refused():
+    """With those that there are; count_tokens is answered without rules."""
+    with pytest.raises(UsageError, match=r"not 'count_tokens'.*'conversation', .*None"):
+        LoopbackModel().when("hi", kind="count_tokens")
 
 
 @pytest.mark.parametrize("status", ["429", 200, 99, True, None])

@@ -88,6 +88,11 @@ class Deadline(waiting.Deadline):
         super().__init__(timeout)
         self.timeout = timeout
 
+    def error(self) -> AskTimeout:
+        """The time is up, and nothing was asked."""
+        what = "no client of the pool was ready"
+        return AskTimeout(self.timeout or 0.0, sent=False, what=what)
+
 
 class Question(Future[T], Generic[T]):
     """
@@ -139,8 +144,7 @@ class Question(Future[T], Generic[T]):
         try:
             while not self.done():
                 if deadline.is_over() and super().cancel():  # one that runs sees to it itself
-                    what = "no client of the pool was ready"
-                    raise AskTimeout(deadline.timeout or 0.0, sent=False, what=what)
+                    raise deadline.error()
                 with contextlib.suppress(futures.TimeoutError):
                     # In slices, so that Ctrl-C works everywhere.
                     super().exception(waiting.SLICE if deadline.is_over() else deadline.slice())
@@ -290,6 +294,8 @@ class Crew:
             ClaudeError: The CLI cannot be started.
 
         """
+        if deadline.is_over():
+            raise deadline.error()
         if seat.client is not None and not self._is_ready(seat, deadline):
             self._end(seat)
         client = self._client_of(seat)
@@ -301,8 +307,7 @@ class Crew:
         except ClaudeError as error:
             if isinstance(error, CliDidNotStart) and deadline.left() == 0:
                 # It goes on starting, for the next question.
-                what = "no client of the pool was ready"
-                raise AskTimeout(deadline.timeout or 0.0, sent=False, what=what) from None
+                raise deadline.error() from None
             self._end(seat)
             raise
         seat.turns += 1

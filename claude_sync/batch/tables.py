@@ -13,7 +13,7 @@ import csv
 import importlib
 import json
 import os
-import string
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,6 +26,9 @@ __all__ = ["Table", "kind_of_output", "row_of", "writer_for"]
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 # A field may be a long text; by default no more than 128 KiB are read.
 LONGEST_FIELD = 1 << 30
+
+# In a template: a column, or a brace that is written twice.
+FIELD = re.compile(r"\{\{|\}\}|\{([^{}]+)\}")
 
 # The columns of outputs; those of typed answers stand between.
 BEFORE = ("index", "id", "prompt", "answer")
@@ -60,7 +63,9 @@ class Table:
         self._column = column
         self._template = template
         self._identity = identity
-        self._fields = [] if template is None else fields_of(template)
+        self._fields = [found[1] for found in FIELD.finditer(template or "") if found[1]]
+        if template is not None and not self._fields:
+            raise UsageError("the template has no column. Write {text} for the column text.")
         self._separator = SEPARATORS.get(os.path.splitext(self._path)[1].lower())
         # What can be read only once, such as a pipe, is kept.
         self._kept = None if os.path.isfile(self._path) else list(self._rows())
@@ -132,30 +137,15 @@ class Table:
                 )
         made = {"prompt": row[named[0]]}
         if self._template is not None:
-            try:
-                made["prompt"] = self._template.format(**{key: row[key] for key in named})
-            except (ValueError, LookupError) as error:
-                raise UsageError(f"the template does not fit {place}: {error}. Mend it.") from None
+            made["prompt"] = FIELD.sub(
+                lambda found: str(row[found[1]]) if found[1] else found[0][0], self._template
+            )
         identity = row.get(self._identity or "id")
         if identity not in (None, ""):
             made["id"] = identity
         if row.get("attach") and self._separator is None:
             made["attach"] = row["attach"]
         return made
-
-
-def fields_of(template: str) -> list[str]:
-    """The columns that a template names."""
-    try:
-        fields = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
-    except ValueError as error:
-        raise UsageError(f"the template is wrong: {error}. Write {{{{ for a brace.") from None
-    # A number, a point and a bracket have a meaning of their own there.
-    odd = [name for name in fields if not name or name.isdigit() or set(".[") & set(name)]
-    if odd or not fields:
-        what = f"{{{odd[0]}}} in the template is no column" if odd else "the template has no column"
-        raise UsageError(f"{what}. Write {{text}} for the column text, and {{{{ for a brace.")
-    return list(dict.fromkeys(fields))
 
 
 # Outputs.

@@ -233,6 +233,18 @@ def test_a_timeout_before_a_client_is_ready_says_so():
         assert (caught.value.sent, caught.value.what) == (False, "no client of the pool was ready")
 
 
+def test_a_question_whose_time_is_up_is_not_asked_any_more():
+    """It waited for a client for too long."""
+    with Pool(1, **stand_in(cost=0.25)) as pool:
+        with pool.client(timeout=PATIENCE):
+            question = pool.submit("too late", timeout=0.01)
+            wait([question], 0.05)
+        error = question.exception(PATIENCE)
+        assert isinstance(error, AskTimeout)
+        assert not error.sent
+        assert pool.cost_usd == 0
+
+
 def test_closing_ends_everything():
     """Whoever waits is told; nothing is accepted afterwards; twice is harmless."""
     pool = Pool(1, **stand_in())
@@ -283,25 +295,11 @@ def test_a_budget_holds_for_a_client_that_is_lent():
 
 
 def test_a_budget_holds_for_those_who_waited_for_a_client():
-    """They looked when nothing was spent yet, so they look again."""
+    """They asked when nothing was spent yet."""
     with Pool(size=1, budget_usd=1.0, **stand_in(cost=1.0)) as pool:
-        with pool.client() as client:
-            errors = []
-
-            def ask():
-                try:
-                    pool.ask("x")
-                except BudgetExceeded as error:
-                    errors.append(error)
-
-            threads = [threading.Thread(target=ask, daemon=True) for _ in range(5)]
-            for thread in threads:
-                thread.start()
-            wait_until(lambda: pool._crew._jobs.qsize() == 5)
-            client.ask("spends it all")
-        for thread in threads:
-            thread.join(PATIENCE)
-        assert len(errors) == 5
+        first, *rest = [pool.submit("x") for _ in range(4)]
+        assert first.result(PATIENCE) == "echo: x"
+        assert all(isinstance(each.exception(PATIENCE), BudgetExceeded) for each in rest)
         assert pool.cost_usd == 1.0
 
 

@@ -65,13 +65,19 @@ def next_in_background(batch):
     return wait
 
 
+def begun(prompts, count, **settings):
+    """A batch of which so many prompts are open, for the test to answer; and its next item."""
+    executor = HandDriven()
+    batch = batch_of(prompts, executor, **settings)
+    wait = next_in_background(batch)
+    wait_until(lambda: len(executor.open) == count)
+    return batch, executor, wait
+
+
 def test_items_come_in_order_or_as_they_are_finished():
     """ordered=True holds back what is finished before its turn; False does not."""
     for ordered in (True, False):
-        executor = HandDriven()
-        batch = batch_of(list("abc"), executor, workers=3, ordered=ordered)
-        wait = next_in_background(batch)
-        wait_until(lambda executor=executor: len(executor.open) == 3)
+        batch, executor, wait = begun(list("abc"), 3, workers=3, ordered=ordered)
         for task, future in reversed(executor.open):
             future.set_result(answered(task))
         first = wait().prompt
@@ -106,10 +112,7 @@ def test_no_more_is_open_than_there_are_workers():
 
 def test_what_needs_no_worker_holds_up_nobody():
     """A blank prompt, or one that was answered before, behind one that takes long."""
-    executor = HandDriven()
-    batch = batch_of(["a", " ", "b", " ", "c"], executor, workers=3)
-    wait = next_in_background(batch)
-    wait_until(lambda: len(executor.open) == 3)
+    batch, executor, wait = begun(["a", " ", "b", " ", "c"], 3, workers=3)
     for task, future in executor.open:
         future.set_result(answered(task))
     assert [item.ok for item in [wait(), *batch]] == [True, False, True, False, True]
@@ -218,10 +221,9 @@ def test_prompts_that_cannot_be_asked_are_items():
 
 def test_the_budget_stops_within_one_prompt_for_each_worker():
     """Every prompt has its item; those that were not sent say why."""
-    executor = HandDriven()
-    batch = batch_of([str(number) for number in range(20)], executor, workers=3, budget_usd=1.0)
-    wait = next_in_background(batch)
-    wait_until(lambda: len(executor.open) == 3)
+    batch, executor, wait = begun(
+        [str(number) for number in range(20)], 3, workers=3, budget_usd=1.0
+    )
     for task, future in list(executor.open):
         future.set_result(answered(task, cost_usd=0.6))
     items = [wait(), *batch]
@@ -312,10 +314,7 @@ def test_an_error_of_the_prompts_comes_after_what_was_finished():
 
 def test_stop_finishes_what_is_open():
     """Nothing more is sent; what is being answered still comes."""
-    executor = HandDriven()
-    batch = batch_of([str(number) for number in range(10)], executor, workers=2)
-    wait = next_in_background(batch)
-    wait_until(lambda: len(executor.open) == 2)
+    batch, executor, wait = begun([str(number) for number in range(10)], 2, workers=2)
     batch.stop()
     for task, future in list(executor.open):
         future.set_result(answered(task))
@@ -325,10 +324,7 @@ def test_stop_finishes_what_is_open():
 def test_stop_gives_up_what_was_to_be_tried_again(monkeypatch):
     """It comes with its error, and the items after it come, too."""
     monkeypatch.setattr(limits, "FIRST_WAIT", 3600.0)
-    executor = HandDriven()
-    batch = batch_of(list("abc"), executor, workers=2)
-    wait = next_in_background(batch)
-    wait_until(lambda: len(executor.open) == 2)
+    batch, executor, wait = begun(list("abc"), 2, workers=2)
     (_, first), (second_task, second) = executor.open
     first.set_result(Outcome(error=Overloaded("busy")))
     second.set_result(answered(second_task))
@@ -340,10 +336,7 @@ def test_stop_gives_up_what_was_to_be_tried_again(monkeypatch):
 
 def test_cancel_withdraws_what_has_not_begun():
     """It comes as interrupted."""
-    executor = HandDriven()
-    batch = batch_of(list("abc"), executor, workers=2)
-    wait = next_in_background(batch)
-    wait_until(lambda: len(executor.open) == 2)
+    batch, _, wait = begun(list("abc"), 2, workers=2)
     batch.cancel()
     items = [wait(), *batch]
     assert [type(item.error) for item in items] == [TurnInterrupted] * 2
@@ -395,10 +388,7 @@ def test_a_limit_is_waited_for_until_it_is_reset(monkeypatch):
 
 def test_workers_that_are_gone_end_the_batch():
     """What was finished comes, then the reason; what was asked is not waited for."""
-    executor = HandDriven()
-    batch = batch_of(list("abcd"), executor, workers=3)
-    wait = next_in_background(batch)
-    wait_until(lambda: len(executor.open) == 3)
+    batch, executor, wait = begun(list("abcd"), 3, workers=3)
     for task, future in executor.open[1:]:
         future.set_result(answered(task))
 

@@ -88,8 +88,8 @@ REFUSED_BY_THE_HOOK = "secret.txt"
 
 # What those say on stderr for which nobody is there to be asked.
 WARNED = {
-    "permission_prompt": "claude-1: Claude asked to use Write and was denied, because there was no "
-    "terminal to ask on. Run the program in a terminal, or decide without one: "
+    "permission_prompt": "claude-1: Claude asked for permission and was denied, because there was "
+    "no terminal to ask on. Run the program in a terminal, or decide without one: "
     "permissions=policies.allow_tools(...)\n",
 }
 

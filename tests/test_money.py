@@ -28,11 +28,18 @@ def played(path):
         book = json.loads(file.readline())
     told = [[Line(**line) for line in lines] for lines in book["msg"]]
 
-    def open_client(**options):
-        return Client(transport=recording.replay, **options)
+    processes = []
 
+    def start():
+        processes.append(recording.replay())
+        return processes[-1]
+
+    def open_client(**options):
+        return Client(transport=start, **options)
+
+    # The shortened recordings do not tell of ends.
     stage = Stage(
-        path.parent.name, open_client, None, told, kill=lambda client: recording.hang_up()
+        path.parent.name, open_client, None, told, kill=lambda client: processes[-1].hang_up(-9)
     )
     SCENES[path.stem](stage)
     recording.assert_done()

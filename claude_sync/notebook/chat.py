@@ -53,7 +53,7 @@ class Chat:
 
     Enter sends. Claude's requests appear inside of the conversation, unless the client has
     handlers for them already. In JupyterLab, "Create New View for Cell Output" puts it beside the
-    notebook. It needs ipywidgets.
+    notebook. It needs ipywidgets. When the cell runs again, the chat that it made before is closed.
 
     Args:
         client: A client that exists, made without ``post=``; it stays open when the chat is
@@ -81,7 +81,13 @@ class Chat:
         self._build()
         self.presenter = Presenter(self, client, options)
         self.presenter.start()
-        self._watch_cells(current_shell())
+        shell = current_shell()
+        self._run = run_of(shell)
+        self._watch_cells(shell)
+        for chat in [*_open]:
+            if chat._run[0] == self._run[0] is not None and chat._run != self._run:
+                chat.close()  # the cell that made it runs again
+        _open.append(self)
 
     # For programs.
 
@@ -115,6 +121,8 @@ class Chat:
         if self._is_closed:
             return
         self._is_closed = True
+        if self in _open:
+            _open.remove(self)
         self._leave_cells()
         self.presenter.end()
         thread = self._timers.stop()
@@ -357,6 +365,17 @@ class Chat:
             self._title = presenter.title
             found = [(each.title, each.session_id) for each in presenter.sessions()]
             choose(self.sessions, [("Conversations", ""), *found], "")
+
+
+# Those that were not closed.
+_open: list[Chat] = []
+
+
+def run_of(shell: Any) -> tuple[Any, Any]:
+    """The cell that runs, and which of its runs this is; None as far as the page does not tell."""
+    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    header, metadata = parent.get("header") or {}, parent.get("metadata") or {}
+    return metadata.get("cellId"), header.get("msg_id")
 
 
 class Direct:

@@ -215,6 +215,21 @@ def test_a_turn_is_shown_without_waiting(kernel):
     kernel.run("background.close()")
 
 
+def test_a_chat_is_the_value_of_a_cell(kernel):
+    """It goes on while other cells run, and is closed by close()."""
+    outputs = kernel.run("chat = claude_sync.notebook.Chat()\nchat")
+    assert "application/vnd.jupyter.widget-view+json" in outputs.values[0]
+    kernel.run(
+        "import threading\n"
+        "answered = threading.Event()\n"
+        "chat.on_answer(lambda answer: answered.set())\n"
+        "chat.ask('hello chat')"
+    )
+    assert kernel.value("answered.wait(30)")
+    assert "echo: hello chat" in kernel.value("chat.presenter.markdown()")
+    assert kernel.value("chat.close() or chat.client.state") in ("closing", "closed")
+
+
 def test_unloading_ends_the_conversation(kernel):
     """And the magic is gone; loading begins anew."""
     kernel.run("%claude hello")

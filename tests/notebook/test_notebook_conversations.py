@@ -35,14 +35,6 @@ def flags(client):
     return client._session.connection.launch.argv
 
 
-def test_the_client_is_opened_when_it_is_needed_and_kept(conversation):
-    """Its handlers run in the cell that waits."""
-    client = conversation.client
-    assert conversation.client is client
-    assert client._options.post == "caller"
-    assert client.ask("hi") == "echo: hi"
-
-
 def test_other_tools_mean_another_client_in_the_same_conversation(conversation):
     """Those of before stay, and the money is added up."""
     conversation.configure(None, {"cli": StandIn(costs).command})
@@ -114,21 +106,6 @@ def test_what_cannot_be_a_tool_is_refused_and_nothing_is_closed(conversation):
     assert client.state != "closed"
 
 
-def test_before_the_first_answer_there_is_nothing_to_resume(conversation):
-    """The next client simply begins."""
-    assert conversation.client.session_id is None
-    conversation.use_tools({"area": area})
-    assert not [flag for flag in flags(conversation.client) if flag.startswith("--resume")]
-
-
-def test_a_client_that_was_closed_is_resumed(conversation):
-    """By the user, for instance."""
-    first = conversation.client
-    first.ask("hi")
-    first.close()
-    assert f"--resume={first.session_id}" in flags(conversation.client)
-
-
 def test_a_new_conversation_resumes_nothing_and_has_no_tools(conversation):
     """The settings stay."""
     conversation.client.ask("hi")
@@ -158,14 +135,6 @@ def test_the_model_is_changed_where_it_is_and_where_it_will_be(conversation):
     assert "sonnet" in " ".join(flags(conversation.client))
 
 
-def test_a_model_for_a_client_that_has_not_started(conversation):
-    """It is opened once more."""
-    before = conversation.client
-    conversation.use_model("opus")
-    assert conversation.client is not before
-    assert "opus" in " ".join(flags(conversation.client))
-
-
 def test_settings_and_handlers_are_configured(conversation):
     """The conversation so far ends."""
     before = conversation.client
@@ -187,18 +156,6 @@ def test_settings_that_make_no_sense_are_refused(conversation, settings):
     with pytest.raises(UsageError):
         conversation.configure(None, settings)
     assert conversation.client is before
-
-
-def test_the_handlers_of_the_notebook_give_way_to_configured_ones(conversation):
-    """Whoever decides by himself is not asked."""
-    conversation.configure(None, {"cli": STAND_IN, "on_permission": print})
-    assert conversation.client._registry.of["permission"] == (print,)
-
-
-def test_closing_it_twice_is_harmless(conversation):
-    """And so is closing what never began."""
-    conversation.close()
-    conversation.close()
 
 
 def test_a_new_conversation_takes_nothing_of_the_old_one(conversation):

@@ -9,7 +9,7 @@ from notebook_shells import Shell
 from claude_sync import Answer, Client
 from claude_sync.errors import CliExited, Overloaded, UsageError
 from claude_sync.notebook.lines import QuestionLine
-from claude_sync.notebook.magics import Magics, OneLine
+from claude_sync.notebook.magics import Magics
 from claude_sync.permissions.policies import ask_on_terminal
 from claude_sync.testing import ScriptedCli, StandIn, builders
 
@@ -275,8 +275,3 @@ def test_loading_and_unloading_leave_the_shell_as_it_was():
     assert shell.events.registered == []
     assert shell.input_transformer_manager.token_transformers == []
     assert client.state == "closed"
-
-
-def test_one_line_is_one_line():
-    """What IPython calls."""
-    assert OneLine("text")() == ["text"]

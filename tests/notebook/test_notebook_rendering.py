@@ -64,14 +64,6 @@ def test_a_turn_that_failed_says_why():
         assert error_line(scene.turn.exception(0)) in turn_text(scene.turn)
 
 
-def test_a_typed_answer_shows_its_data():
-    """As a table, and as Python has it."""
-    with running() as scene:
-        scene.end(structured_output={"city": "<b>Oslo</b>"})
-        assert "city<b>Oslo</b>" in text_of(turn_html(scene.turn))
-        assert "{'city': '<b>Oslo</b>'}" in turn_text(scene.turn)
-
-
 @dataclasses.dataclass
 class City:
     """What an answer may be."""
@@ -133,16 +125,11 @@ def test_nothing_that_is_said_becomes_an_element():
         assert text_of(html).count("alert(1)") > 5
         assert "<script" not in html
         assert "<img" not in html
-        scene.end()
-
-
-def test_errors_and_data_are_escaped():
-    """An error may quote the model."""
-    with running() as scene:
         scene.end(f"API Error: {HOSTILE}", is_error=True, structured_output={"x": HOSTILE})
         html = turn_html(scene.turn)
-        text_of(html)
+        assert text_of(html).count("alert(1)") > 5
         assert "<script" not in html
+        assert "{'x'" in turn_text(scene.turn)
 
 
 def test_files_of_the_folder_are_named_without_it(tmp_path):
@@ -181,17 +168,9 @@ def test_data_that_cannot_show_itself_is_named():
     assert repr_of([1]) == "[1]"
 
 
-def test_a_bundle_has_both_forms():
-    """The front end takes what it can show."""
-    with running() as scene:
-        scene.end("words")
-        bundle = bundle_of(scene.turn)
-        assert set(bundle) == {"text/html", "text/plain"}
-        assert bundle["text/plain"].startswith("words\n$")
-
-
 def test_plain_text_commands_no_terminal():
     """Some front ends print it on one."""
     with running() as scene:
         scene.end("red \x1b[31mwords\n\tand more")
+        assert set(bundle_of(scene.turn)) == {"text/html", "text/plain"}
         assert bundle_of(scene.turn)["text/plain"].startswith("red \\x1b[31mwords\n\tand more\n$")

@@ -9,7 +9,6 @@ from notebook_shells import PATIENCE, Displays, Shell, running
 from claude_sync import Answer, Client
 from claude_sync.errors import CliExited, UsageError
 from claude_sync.notebook import show
-from claude_sync.notebook.shells import current_shell
 from claude_sync.notebook.showing import Display, watch
 from claude_sync.testing import ScriptedCli
 
@@ -122,16 +121,6 @@ def test_what_takes_long_to_show_is_shown_less_often(clock):
         view.update(scene.turn)
         assert len(shown) == 2
         scene.end()
-
-
-def test_ipython_is_asked_only_where_it_is_loaded(monkeypatch):
-    """Showing something does not load it."""
-    monkeypatch.delitem(sys.modules, "IPython", raising=False)
-    assert current_shell() is None
-    assert "IPython" not in sys.modules
-    shell = object()
-    monkeypatch.setitem(sys.modules, "IPython", type("Module", (), {"get_ipython": lambda: shell}))
-    assert current_shell() is shell
 
 
 class Log:

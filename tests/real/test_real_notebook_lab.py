@@ -226,8 +226,11 @@ def test_a_chat_in_a_cell(page, model, lab):
     assert page.page.evaluate("window.ran === undefined")
     page.type(2, "import time; time.sleep(3)")
     page.wait_for_text(1, "A cell is running")
-    page.type(3, "chat.close(); print(chat.client.state[:4])")
-    page.wait_for_text(3, "clos")
+    page.type(2, "first = chat")
+    page.type(1, "chat = Chat()\nchat")
+    page.output(1).get_by_placeholder("Ask Claude").first.wait_for()
+    page.type(3, "chat.close(); print(first.client.state[:4], chat.client.state[:4])")
+    page.wait_for_text(3, "clos clos")
 
 
 def test_the_restart_button_in_mid_turn_leaves_no_cli(page, model, gate):

@@ -81,11 +81,7 @@ def round_html(each: Round, number: int) -> str:
     """A prompt and what came of it: one heading for each of the two."""
     parts = []
     if each.prompt is not None:
-        # As it was typed: a person's line ends are meant, and their stars may be no Markdown.
-        text = f'<div class="user">{escape(shortened(each.prompt.text))}</div>'
-        said = text if each.prompt.text else ""
-        pictures = "".join(map(picture_html, each.prompt.pictures))
-        parts.append(f'<div class="who" id="turn-{number}">You</div>{said}{pictures}')
+        parts.append(f'<div class="who" id="turn-{number}">You</div>{steps_html([each.prompt])}')
     answer = steps_html(each.steps)
     if answer:
         parts.append(f'<div class="who">Claude</div>{answer}')
@@ -132,7 +128,9 @@ def step_html(step: Step, maths: bool, folder: str, most: int) -> str:
     kind = {"user": "user", "error": "error"}.get(step.kind, "note")
     if step.kind == "end" and step.state == "failed":
         kind = "error"
-    return f'<div class="{kind}">{escape(text)}</div>' if text else ""
+    # As it was typed: a person's line ends are meant, and their stars may be no Markdown.
+    said = f'<div class="{kind}">{escape(text)}</div>' if text else ""
+    return said + "".join(map(picture_html, step.pictures))
 
 
 def tool_html(step: Step, maths: bool, folder: str, most: int) -> str:

@@ -5,6 +5,7 @@ from datetime import datetime, timezone
 
 import ipywidgets
 import pytest
+from image_samples import png
 from notebook_shells import Shell
 from notebook_widgets import buttons_of, click, of_kind, shown, until_shown
 from patience import wait_until
@@ -171,8 +172,10 @@ def test_several_lines_and_files_are_sent(person):
     click(person.panel, "n.txt ✕")
     wait_until(lambda: "n.txt ✕" not in buttons_of(person.panel))
     person.chat.attach.value = (file,)
+    person.chat.attach.value = ({**file, "name": "p.png", "content": memoryview(png(4, 4))},)
     person.chat.lines.value = "one\ntwo"
     click(person.panel, "Send")
+    until_shown(person.panel, "n.txt", '<img alt="image"')
     user = person.cli.expect("user", text="one\ntwo")
     assert "abc" in str(user["message"]["content"])
     assert person.chat.lines.value == ""

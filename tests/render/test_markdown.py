@@ -36,104 +36,26 @@ def link(href, text):
 @each(
     ("text", "html"),
     [
-        ("plain", "<p>plain</p>"),
         ("", ""),
-        ("  \n\n", ""),
-        ("one\ntwo\n\nthree", "<p>one\ntwo</p>\n<p>three</p>"),
         ("one\r\ntwo\rthree", "<p>one\ntwo\nthree</p>"),
-        ("**bold** and *it*", "<p><strong>bold</strong> and <em>it</em></p>"),
-        ("***both***", "<p><em><strong>both</strong></em></p>"),
-        ("a **b *c* d** e", "<p>a <strong>b <em>c</em> d</strong> e</p>"),
-        ("_it_ __bold__", "<p><em>it</em> <strong>bold</strong></p>"),
-        ("snake_case_name", "<p>snake_case_name</p>"),
-        ("2 * 3 * 4", "<p>2 * 3 * 4</p>"),
-        ("*args and **kwargs", "<p>*args and **kwargs</p>"),
-        ("**a*b*", "<p>**a<em>b</em></p>"),
-        ("*a **b* c**", "<p><em>a <em><em>b</em> c</em></em></p>"),
+        ("***both*** __bold__", "<p><em><strong>both</strong></em> <strong>bold</strong></p>"),
+        ("snake_case_name 2 * 3 * 4", "<p>snake_case_name 2 * 3 * 4</p>"),
         ("~~gone~~ ~5 minutes~", "<p><del>gone</del> ~5 minutes~</p>"),
         ("**終わり。**次", "<p><strong>終わり。</strong>次</p>"),
-        ("use `a * b * c`", "<p>use <code>a * b * c</code></p>"),
         ("`` a`b ``", "<p><code>a`b</code></p>"),
-        ("an open ` tick", "<p>an open ` tick</p>"),
-        (r"\*not\* \a \\", r"<p>*not* \a \</p>"),
         ("two  \nlines\\\nthree", "<p>two<br>\nlines<br>\nthree</p>"),
-        ("&lt;b&gt; &copy; &nope; & &#0;", "<p>&lt;b&gt; © &amp;nope; &amp; \ufffd</p>"),
-    ],
-)
-def test_running_text(text, html):
-    """Emphasis, code, escapes and line breaks are what they are in Markdown."""
-    assert shows(text, html)
-
-
-@each(
-    ("text", "html"),
-    [
-        ("# One", "<h1>One</h1>"),
-        ("###### Six ##", "<h6>Six</h6>"),
-        ("####### seven", "<p>####### seven</p>"),
-        ("#hashtag", "<p>#hashtag</p>"),
-        ("# C#", "<h1>C#</h1>"),
-        ("Title\n=====\ntext", "<h1>Title</h1>\n<p>text</p>"),
-        ("Title\n---", "<h2>Title</h2>"),
-        ("text\n\n---\n* * *\nmore", "<p>text</p>\n<hr>\n<hr>\n<p>more</p>"),
-        ("text\n# Head\nmore", "<p>text</p>\n<h1>Head</h1>\n<p>more</p>"),
-        ("> said\nlazily\n\nnot", "<blockquote>\n<p>said\nlazily</p>\n</blockquote>\n<p>not</p>"),
-        (
-            "> one\n> > two",
-            "<blockquote>\n<p>one</p>\n<blockquote>\n<p>two</p>\n</blockquote>\n</blockquote>",
-        ),
-        ("text:\n- one", "<p>text:</p>\n<ul>\n<li>one</li>\n</ul>"),
-        ("in\n1984. It was", "<p>in\n1984. It was</p>"),
-    ],
-)
-def test_blocks(text, html):
-    """Headings, rules and quotes, also without a blank line before them."""
-    assert shows(text, html)
-
-
-@each(
-    ("text", "html"),
-    [
-        ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>"),
-        ("- a\n\n- b", "<ul>\n<li><p>a</p></li>\n<li><p>b</p></li>\n</ul>"),
-        ("3. a\n4. b", '<ol start="3">\n<li>a</li>\n<li>b</li>\n</ol>'),
-        ("1) a", "<ol>\n<li>a</li>\n</ol>"),
-        ("- a\n  - b\n- c", "<ul>\n<li>a\n<ul>\n<li>b</li>\n</ul></li>\n<li>c</li>\n</ul>"),
-        ("- a\n\t- b", "<ul>\n<li>a\n<ul>\n<li>b</li>\n</ul></li>\n</ul>"),
-        ("- a\n+ b", "<ul>\n<li>a</li>\n</ul>\n<ul>\n<li>b</li>\n</ul>"),
-        ("- a\n\n  b", "<ul>\n<li><p>a</p>\n<p>b</p></li>\n</ul>"),
-        ("- a\nlazy\n\nend", "<ul>\n<li>a\nlazy</li>\n</ul>\n<p>end</p>"),
+        ("&lt;b&gt; &nope; &#0;", "<p>&lt;b&gt; &amp;nope; \ufffd</p>"),
+        ("# C#\n---\n> said", "<h1>C#</h1>\n<hr>\n<blockquote>\n<p>said</p>\n</blockquote>"),
+        ("3. a\n   - b", '<ol start="3">\n<li>a\n<ul>\n<li>b</li>\n</ul></li>\n</ol>'),
         ("- [ ] a\n- [x] b\n- [link]", "<ul>\n<li>☐ a</li>\n<li>☑ b</li>\n<li>[link]</li>\n</ul>"),
-        (
-            "1. a\n   ```py\n   x\n\n     y\n   ```\n2. b",
-            '<ol>\n<li>a\n<pre><code class="language-py">x\n\n  y\n</code></pre></li>\n'
-            "<li>b</li>\n</ol>",
-        ),
-        ("- a\n***\n- b", "<ul>\n<li>a</li>\n</ul>\n<hr>\n<ul>\n<li>b</li>\n</ul>"),
-        ("-", "<ul>\n<li></li>\n</ul>"),
-    ],
-)
-def test_lists(text, html):
-    """Nested, ordered, loose and tight lists, and lists of tasks."""
-    assert shows(text, html)
-
-
-@each(
-    ("text", "html"),
-    [
         ("```\na < b\n\n c\n```\nend", "<pre><code>a &lt; b\n\n c\n</code></pre>\n<p>end</p>"),
-        ("~~~x -y\n```\n~~~", '<pre><code class="language-x">```\n</code></pre>'),
-        ("````\n```\n````", "<pre><code>```\n</code></pre>"),
         ("```c++\nx", '<pre><code class="language-c++">x\n</code></pre>'),
         ('```"><script>\nx\n```', "<pre><code>x\n</code></pre>"),
-        ("```\n\tx\n```", "<pre><code>\tx\n</code></pre>"),
-        ("    four\n\n      six\n\nend", "<pre><code>four\n\n  six\n</code></pre>\n<p>end</p>"),
-        ("text\n    not code", "<p>text\nnot code</p>"),
-        ("```", "<pre><code></code></pre>"),
+        ("    four", "<pre><code>four\n</code></pre>"),
     ],
 )
-def test_code(text, html):
-    """Code is shown as it is, with its language as a class."""
+def test_what_people_know_of_markdown_works(text, html):
+    """Emphasis, lists, also of tasks, quotes, and code, which is shown as it is."""
     assert shows(text, html)
 
 
@@ -269,12 +191,6 @@ def test_half_written_text_is_shown(size):
     assert all(word in shown for word in words)
 
 
-def test_a_table_appears_with_its_second_line():
-    """A table is one as soon as its line of dashes is there."""
-    assert "<table>" not in markdown_to_html("| a | b |")
-    assert "<th>b</th>" in markdown_to_html("| a | b |\n|---|-")
-
-
 SIGNS = st.sampled_from(
     [
         *"*_`~[]()<>!#|-+>&\\:\"'= \n\t.1ax)",
@@ -305,45 +221,24 @@ def test_no_character_of_plain_text_is_lost(text):
 
 
 HOSTILE = {
-    "stars": "*",
-    "stars and letters": "*a ",
     "mixed stars": "**a*",
     "stars and lines": "*_",
-    "words and lines": "_a",
     "tildes": "~~a",
     "opening brackets": "[",
     "images": "![",
-    "links without an end": "[](",
     "links with an address": "[a](b",
-    "links in angles": "[a](<",
-    "links with titles": "[a](b '",
     "closed brackets": "[]",
-    "backticks": "`",
     "open code": "`a``",
     "quotes": "> ",
     "bullets": "- ",
-    "bullets in lines": "- a\n",
-    "loose bullets": "- a\n\n",
     "numbers and bullets": "1. a\n  - b\n",
-    "spaces": " ",
-    "tabs": "\t",
-    "blank lines": "\n",
-    "bars": "|",
     "rows": "|a|b|\n",
     "tables": "a|b\n-|-\n",
     "angles": "<",
-    "mails": "<a@",
-    "entities": "&a",
     "addresses": "http://",
     "parentheses": "http://x)",
-    "open parentheses": "http://x(.",
-    "escapes": "\\",
-    "hashes": "#",
-    "headings": "# ",
-    "hard breaks": "a  \n",
-    "fences": "```\na\n",
-    "underlines": "a\n--\n",
-    "indented": "    a\n\n",
+    "dollars": "$a",
+    "breaks": "<br",
 }
 
 

@@ -139,7 +139,8 @@ def of_session(session: Any, cwd: Any, config_dir: Any) -> Chat:
         usage.count(each)
     chat.usage = usage
     chat.timeline = clock.timeline()
-    chat.began = next((at for at in map(seconds_of_message, messages) if at is not None), None)
+    times = (seconds_of(message.raw) for message in messages)
+    chat.began = next((at for at in times if at is not None), None)
     if chat.cwd is None:
         found = (message.raw.get("cwd") for message in messages)
         chat.cwd = next((folder for folder in found if isinstance(folder, str)), None)
@@ -148,11 +149,6 @@ def of_session(session: Any, cwd: Any, config_dir: Any) -> Chat:
     elif isinstance(session, str):
         chat.title = session_info(session, cwd, config_dir=config_dir).title
     return chat
-
-
-def seconds_of_message(message: Any) -> float | None:
-    """When it was saved."""
-    return seconds_of(message.raw)
 
 
 def seconds_of(raw: Mapping[str, Any]) -> float | None:

@@ -121,6 +121,7 @@ class Span:
         return self.end - self.start
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
 class Timeline:
     """
     When what happened. Notebooks show it as a picture, ``print`` as a table.
@@ -133,18 +134,10 @@ class Timeline:
 
     """
 
-    def __init__(
-        self,
-        spans: Iterable[Span],
-        cost_usd: float = 0.0,
-        left_out: int = 0,
-        *,
-        was_sent: bool = True,
-    ) -> None:
-        self.spans: tuple[Span, ...] = tuple(spans)
-        self.cost_usd = cost_usd
-        self.left_out = left_out
-        self.was_sent = was_sent
+    spans: tuple[Span, ...]
+    cost_usd: float = 0.0
+    left_out: int = 0
+    was_sent: bool = True
 
     @property
     def turns(self) -> tuple[Span, ...]:
@@ -234,7 +227,7 @@ def timeline_of(marks: Sequence[Marks]) -> Timeline:
     spans = [span for turn, each in enumerate(marks) for span in spans_of(each, origin, turn, now)]
     cost = sum(each.cost_usd for each in marks)
     left_out = sum(each.left_out for each in marks)
-    return Timeline(spans, cost, left_out, was_sent=any(each.events for each in marks))
+    return Timeline(tuple(spans), cost, left_out, any(each.events for each in marks))
 
 
 # What marks mean.

@@ -304,7 +304,7 @@ def test_it_prints_as_a_table():
     assert "    2.500     3.500 s    tool Bash  failed" in lines
     assert "    2.750     2.250 s    permission Bash" in lines
     assert lines[-1].startswith("8.2 s")
-    hostile = str(Timeline([Span("tool", "clear\x1b[2J", 0.0, 1.0)]))
+    hostile = str(Timeline((Span("tool", "clear\x1b[2J", 0.0, 1.0),)))
     assert "clear\\x1b[2J" in hostile and "\x1b" not in hostile
 
 

@@ -203,9 +203,27 @@ def test_a_client_of_its_own_is_closed_and_nothing_is_left(shell):
     assert len(ipywidgets.widgets.widget._instances) == before
 
 
+def test_a_chat_is_closed_when_its_cell_runs_again(shell):
+    """Not by another cell, nor by the run that made it."""
+    runs = iter([("a", 1), ("a", 1), ("b", 2), ("a", 3)])
+
+    def get_parent():
+        cell, number = next(runs)
+        return {"metadata": {"cellId": cell}, "header": {"msg_id": number}}
+
+    shell.get_parent = get_parent
+    chats = [Chat(transport=ScriptedCli()) for _ in range(4)]
+    for chat, is_open in zip(chats, (False, False, True, True)):
+        wait_until(lambda c=chat, o=is_open: (c.client.state not in ("closing", "closed")) is o)
+        chat.close()
+    wait_until(lambda: all(chat.client.state == "closed" for chat in chats))
+
+
 def test_clear_begins_a_new_conversation(shell, tmp_path):
     """With another client, if it is the chat's own; the last prompt can be edited first."""
+    before = len(ipywidgets.widgets.widget._instances)
     chat = Chat(cli=StandIn().command, cwd=str(tmp_path))
+    until_shown(chat.panel, "Ask Claude about anything")
     chat.ask("Hello")
     until_shown(chat.panel, "echo: Hello")
     client = chat.client
@@ -213,8 +231,10 @@ def test_clear_begins_a_new_conversation(shell, tmp_path):
     assert chat.line.value == "Hello"
     click(chat.panel, "New")
     wait_until(lambda: "echo" not in shown(chat.panel))
+    until_shown(chat.panel, "Ask Claude about anything")
     assert chat.client is not client
     chat.close()
+    assert len(ipywidgets.widgets.widget._instances) == before
     wait_until(lambda: chat.client.state == client.state == "closed")
 
 

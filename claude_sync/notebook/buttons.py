@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ..permissions.forms import PermissionForm, form_of
 from ..permissions.request import LATER, QUESTION_TOOL, Questions
 from ..render.markdown import escape
-from .forms import Form, FormWidgets, form_html, form_text, widgets_module
+from .forms import Form, FormWidgets, form_text, shown_form, widgets_module
 from .shells import current_shell, is_kernel
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Board:
         """Show a form, below the turn that is shown, or else here."""
         with self._lock:
             self._subjects[form] = subject
+            self._note(form, "asked")
             if self._place is None:
                 self.open(shell)
             else:
@@ -60,12 +61,14 @@ class Board:
             over = [form for form in self._subjects if not form.is_open]
             for form in over:
                 del self._subjects[form]
-                tool_use_id = form.request.tool_use_id
-                if form.decision is not None and tool_use_id and isinstance(form, PermissionForm):
-                    outcome = {"allow": "allowed"}.get(form.decision.behavior, "refused")
-                    self.decisions[tool_use_id] = outcome
+                behavior = "" if form.decision is None else form.decision.behavior
+                self._note(form, {"allow": "allowed", "deny": "denied"}.get(behavior, ""))
             if over and self._place is not None:
                 self._place.show(self._subjects)
+
+    def _note(self, form: Form, decision: str) -> None:
+        if isinstance(form, PermissionForm) and form.request.tool_use_id:
+            self.decisions[form.request.tool_use_id] = decision
 
     def open(self, shell: Any) -> None:
         """Show everything in the cell that runs now, and no longer where it was shown before."""
@@ -126,7 +129,7 @@ class CodePlace:
             verb = verb if isinstance(form, PermissionForm) else "answer({...})"
             code = f"claude_sync.notebook.waiting()[0].{verb}"
             told = f"Answer in another cell: <code>{escape(code)}</code>"
-            pages.append(f"<div>{form_html(form)}{told}</div>")
+            pages.append(f"<div>{shown_form(form)}{told}</div>")
             texts.append(f"{form_text(form)}\nAnswer in another cell: {code}")
         self._publish(
             data={"text/html": "".join(pages), "text/plain": "\n".join(texts)},

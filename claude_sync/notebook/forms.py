@@ -15,9 +15,7 @@ from typing import Any
 from ..errors import UsageError
 from ..permissions import forms
 from ..permissions.forms import (
-    DECLINE,
     EVERYTHING,
-    OWN_WORDS,
     REASON,
     Choice,
     PermissionForm,
@@ -27,9 +25,9 @@ from ..permissions.forms import (
 from ..permissions.terminal import indented
 from ..render.html import boxed
 from ..render.markdown import escape
-from ..render.repr import preview_html
+from ..render.repr import form_html, form_words
 
-__all__ = ["FormWidgets", "form_html", "form_text", "widgets_module"]
+__all__ = ["FormWidgets", "form_text", "shown_form", "widgets_module"]
 
 # Seconds in which what has just appeared, or has moved up into the place of another, is not to
 # be answered with a yes: the click was meant for what was there before.
@@ -47,25 +45,16 @@ def widgets_module() -> Any:
         return None
 
 
-def words_of(form: PermissionForm) -> list[str]:
-    """What there is to know about a request besides its preview."""
-    meanings = [f"{choice.meaning}." for choice in form.choices if choice.meaning]
-    return [*form.details, *meanings]
-
-
-def form_html(form: Form, *, with_title: bool = True) -> str:
-    """What is asked."""
-    body = preview_html(form.request)
-    if isinstance(form, PermissionForm):
-        body += "".join(f"<div>{escape(each)}</div>" for each in words_of(form))
-    return boxed(f"<b>{escape(form.title)}</b>{body}" if with_title else body)
+def shown_form(form: Form) -> str:
+    """What is asked, as HTML."""
+    return boxed(f"<b>{escape(form.title)}</b>{form_html(form)}")
 
 
 def form_text(form: Form) -> str:
     """What is asked, as plain text."""
     if isinstance(form, QuestionForm):
         return f"{form.title}\n{form.questions.preview()}\n"
-    return f"{form.title}\n{indented(form.lines)}" + "\n".join(words_of(form))
+    return f"{form.title}\n{indented(form.lines)}" + "\n".join(form_words(form))
 
 
 class FormWidgets:
@@ -91,10 +80,10 @@ class FormWidgets:
             self._fields = [(field, *self._field(field, shown)) for field in form.fields]
             row = [
                 self._button("Answer", "success", partial(self._answer, form)),
-                self._button(DECLINE, "", form.decline),
+                self._button("No answer", "", form.decline),
             ]
         else:
-            shown = [widgets.HTML(form_html(form))]
+            shown = [widgets.HTML(shown_form(form))]
             reason = widgets.Text(placeholder=REASON)
             row = [self._choice(form, choice, reason) for choice in form.choices]
             row += [self._everything(form, shown[0]), reason]
@@ -142,7 +131,7 @@ class FormWidgets:
             choice = self._widgets.SelectMultiple(options=options, layout=wide)
         elif options:
             choice = self._widgets.RadioButtons(options=options, value=None, layout=wide)
-        other = self._widgets.Text(placeholder=OWN_WORDS)
+        other = self._widgets.Text(placeholder="or in your own words")
         text = f'<div style="white-space: pre-wrap">{escape(field.text)}</div>'
         shown += [self._widgets.HTML(text), *([choice] if choice else []), other]
         return choice, other

@@ -23,7 +23,7 @@ from ..permissions.terminal import NOBODY, CannotAsk, ask_questions, choose
 from ..render.chats import summary_of
 from ..render.html import boxed
 from ..render.markdown import escape
-from .forms import form_html, form_text
+from .forms import form_text, shown_form
 from .shells import write_out
 
 if TYPE_CHECKING:
@@ -68,13 +68,15 @@ class Prompter:
         """Show what is wanted, and let the person decide."""
         if request.tool == QUESTION_TOOL:
             return None  # of a form that cannot be asked, or it would be on_question's
+        if self._decisions is not None and request.tool_use_id:
+            self._decisions[request.tool_use_id] = "asked"
         self._before()
         form = PermissionForm(request)
         display = RequestDisplay(self._publish, form, self._decisions)
         try:
             verb = choose(form, Reader(request).read, write_out)
         except CannotAsk as problem:
-            display.close("refused")
+            display.close("denied")
             return request.deny(NOBODY.format(problem))
         except Withdrawn:
             display.close("withdrawn")
@@ -87,7 +89,7 @@ class Prompter:
             return None
         verb()
         allowing = (form.allow, form.allow_always, form.accept_edits)
-        display.close("allowed" if verb in allowing else "refused")
+        display.close("allowed" if verb in allowing else "denied")
         return form.decision
 
     def on_question(self, questions: Questions) -> Optional[Decision]:
@@ -114,7 +116,7 @@ class RequestDisplay:
         self._publish, self._decisions = publish, decisions
         self._request = form.request
         self._id = f"claude-sync-{uuid.uuid4().hex}"
-        self._show(form_html(form), form_text(form), False)
+        self._show(shown_form(form), form_text(form), False)
 
     def close(self, outcome: str) -> None:
         """It was decided; the display of the turn tells it, if it knows the tool."""

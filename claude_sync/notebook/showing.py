@@ -66,7 +66,7 @@ class Display:
         """Show what is new, unless that was done a moment ago; with *now* even then."""
         time_now = self._clock()
         second = int((time_now - self._began) / TICK)
-        stamp = (*stamp_of(turn), len(self._beside.decisions), second)
+        stamp = (*stamp_of(turn), tuple(self._beside.decisions.values()), second)
         if stamp == self._stamp or (time_now < self._not_before and not now):
             return
         self._stamp = stamp

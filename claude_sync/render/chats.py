@@ -61,7 +61,6 @@ MOST_COMPARED = 5000
 TELLING = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "prompt")
 LONGEST_SUMMARY = 120
 LONGEST_TITLE = 72
-DECISIONS = {"allow": "allowed", "deny": "denied"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -278,12 +277,6 @@ class Chat:
         elif result.result and not self._was_said(result.result):
             step.text = result.result  # commands of the CLI say nothing before it
         self.steps.append(step)
-
-    def failed(self, error: BaseException) -> None:
-        """A turn failed; once, whoever tells."""
-        text = f"{type(error).__name__}: {error}"
-        if not self.steps or self.steps[-1].text != text:
-            self.steps.append(Step("error", text))
 
     def _was_said(self, text: str) -> bool:
         for step in reversed(self.steps):

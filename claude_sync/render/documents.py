@@ -23,7 +23,7 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Dict, Optional, Union
@@ -183,34 +183,24 @@ def without_places(chat: Chat) -> Chat:
         if len(place) > 1
     ]
 
-    def told(text: str) -> str:
-        for pattern, name in patterns:
-            text = pattern.sub(name, text)
-        return text
+    def told(value: Any) -> Any:
+        """*value* with all of its texts told otherwise."""
+        if isinstance(value, str):
+            for pattern, name in patterns:
+                value = pattern.sub(name, value)
+        elif isinstance(value, Step):
+            parts = {
+                part: told(getattr(value, part)) for part in ("text", "input", "diff", "steps")
+            }
+            return dataclasses.replace(value, **parts)
+        elif isinstance(value, Mapping):
+            return {key: told(each) for key, each in value.items()}
+        elif isinstance(value, (list, tuple)):
+            return type(value)(map(told, value))
+        return value
 
     name = folder.replace("\\", "/").rpartition("/")[2] if folder else None
-    steps = [told_step(step, told) for step in chat.steps]
-    return dataclasses.replace(chat, title=told(chat.title), cwd=name, steps=steps)
-
-
-def told_step(step: Step, told: Callable[[str], str]) -> Step:
-    """A step whose texts are *told* otherwise."""
-    return dataclasses.replace(
-        step,
-        text=told(step.text),
-        input=told_value(step.input, told),
-        diff=tuple(map(told, step.diff)),
-        steps=[told_step(each, told) for each in step.steps],
-    )
-
-
-def told_value(value: Any, told: Callable[[str], str]) -> Any:
-    """An argument whose texts are *told* otherwise."""
-    if isinstance(value, str):
-        return told(value)
-    if isinstance(value, dict):
-        return {key: told_value(each, told) for key, each in value.items()}
-    return [told_value(each, told) for each in value] if isinstance(value, list) else value
+    return dataclasses.replace(chat, title=told(chat.title), cwd=name, steps=told(chat.steps))
 
 
 def facts_of(chat: Chat) -> list[str]:

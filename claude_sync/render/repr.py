@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from ..permissions.forms import PermissionForm, QuestionForm, form_of
+from ..permissions.preview import DIFFS, preview_lines
 from .chats import Step, one_line
 from .html import boxed, diff_html, steps_html
 from .markdown import MATHS, escape, markdown_to_html
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from ..messages.answer import Answer
     from ..permissions.request import PermissionRequest, Questions
 
-__all__ = ["html_of", "markdown_of", "preview_html"]
+__all__ = ["form_html", "form_words", "html_of", "markdown_of"]
 
 # Where Markdown takes what follows for HTML, which most pages then run.
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
@@ -182,22 +184,39 @@ def seconds_of_turn(turn: Turn) -> str:
 # Requests.
 
 
-def request_html(request: PermissionRequest) -> str:
-    """What Claude wants to do, and with what."""
-    title = request.title or f"Claude wants to use {request.tool}"
-    notes = [
-        f'<div class="facts">{escape(text)}</div>'
-        for text in (request.description, request.reason)
-        if text
-    ]
-    head = f"<div>{chip(request.state)}<b>{escape(one_line(title))}</b></div>"
-    return card(f"{head}{''.join(notes)}{preview_html(request)}")
+def request_html(subject: PermissionRequest | Questions) -> str:
+    """What Claude wants to do, and with what; or what it asks."""
+    form = form_of(subject)
+    return card(
+        f"<div>{chip(form.request.state)}<b>{escape(form.title)}</b></div>{form_html(form)}"
+    )
+
+
+def form_html(form: PermissionForm | QuestionForm) -> str:
+    """What a form is about, below its title."""
+    if isinstance(form, PermissionForm):
+        return preview_html(form.request) + "".join(
+            f'<div class="facts">{escape(words)}</div>' for words in form_words(form)
+        )
+    parts = []
+    for field in form.fields:
+        how = "any of" if field.is_multiple else "one of"
+        parts.append(f'<div>{escape(field.text)} <span class="facts">{how}</span></div>')
+        options = (
+            f"<li><b>{escape(name)}</b> {escape(about)}</li>" for name, about in field.options
+        )
+        parts.append(f"<ul>{''.join(options)}</ul>")
+    return "".join(parts)
+
+
+def form_words(form: PermissionForm) -> list[str]:
+    """What there is to know about a request besides its preview."""
+    meanings = [f"{choice.meaning}." for choice in form.choices if choice.meaning]
+    return [*form.details, *meanings]
 
 
 def preview_html(request: PermissionRequest) -> str:
     """The preview of a request; the lines of a diff are coloured."""
-    from ..permissions.preview import DIFFS, preview_lines
-
     lines = preview_lines(request.tool, request.raw_input, request.cwd)
     if request.tool not in DIFFS:
         text = "\n".join(line.text for line in lines)
@@ -206,32 +225,12 @@ def preview_html(request: PermissionRequest) -> str:
     return diff_html((line.text for line in lines), kinds)
 
 
-def request_markdown(request: PermissionRequest) -> str:
+def request_markdown(subject: PermissionRequest | Questions) -> str:
     """As above, in Markdown."""
-    from ..permissions.preview import DIFFS
-
-    title = request.title or f"Claude wants to use {request.tool}"
-    language = "diff" if request.tool in DIFFS else ""
-    return f"**{request.state}** {code(title)}\n\n{fenced(request.preview(), language)}"
-
-
-def questions_html(questions: Questions) -> str:
-    """The questions, and what may be chosen."""
-    parts = [f"<div>{chip(questions.request.state)}<b>Claude asks</b></div>"]
-    for question in questions.questions:
-        how = "any of" if question.multi_select else "one of"
-        parts.append(f'<div>{escape(question.text)} <span class="facts">{how}</span></div>')
-        options = "".join(
-            f"<li><b>{escape(option.label)}</b> {escape(option.description or '')}</li>"
-            for option in question.options
-        )
-        parts.append(f"<ul>{options}</ul>")
-    return card("".join(parts))
-
-
-def questions_markdown(questions: Questions) -> str:
-    """As above, in Markdown."""
-    return fenced(questions.preview())
+    form = form_of(subject)
+    language = "diff" if form.request.tool in DIFFS else ""
+    title = f"**{form.request.state}** {code(form.title)}"
+    return f"{title}\n\n{fenced(subject.preview(), language)}"
 
 
 # Clients.
@@ -296,6 +295,6 @@ DISPLAYS: dict[str, tuple[Maker, Maker]] = {
     "Answer": (answer_html, answer_markdown),
     "Turn": (turn_html, turn_markdown),
     "PermissionRequest": (request_html, request_markdown),
-    "Questions": (questions_html, questions_markdown),
+    "Questions": (request_html, request_markdown),
     "Client": (client_html, client_markdown),
 }

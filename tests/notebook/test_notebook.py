@@ -135,7 +135,7 @@ def test_permission_is_asked_in_the_cell(kernel):
     assert outputs.displays[1]["text/plain"] == ""  # its place is in the turn
     outputs = kernel.run('%claude [[tool Bash {"command": "ls"}]]', "?", "n not today")
     assert "not today" in outputs.displays[0]["text/html"]
-    assert "✗ Bash ls (refused)" in outputs.displays[0]["text/plain"]
+    assert "✗ Bash ls (denied)" in outputs.displays[0]["text/plain"]
 
 
 def test_a_notebook_that_takes_no_input_says_no(kernel):

@@ -11,8 +11,7 @@ from stand_in_requests import StandInRequest
 
 from claude_sync import Client
 from claude_sync.notebook import buttons, forms, show, waiting
-from claude_sync.permissions.forms import DECLINE
-from claude_sync.testing import ScriptedCli
+from claude_sync.testing import ScriptedCli, builders
 
 RULE = {
     "type": "addRules",
@@ -80,8 +79,13 @@ def board(shell):
 def test_a_click_decides(board, label, behavior):
     """Below the turn that is shown; afterwards the buttons are gone, and the turn tells."""
     show(board.turn)
+    board.cli.say(builders.assistant([builders.tool_use("Bash", {"command": "ls"}, "t1")]))
     request = board.ask(permission_suggestions=[RULE], tool_use_id="t1")
+    told = board.shell.display_pub
+    wait_until(lambda: "Bash ls (asked)" in told.last[0]["text/plain"])
     button = click(board.box, label)
+    outcome = {"allow": "Bash ls (allowed)", "deny": "Bash ls (denied)"}[behavior]
+    wait_until(lambda: outcome in told.last[0]["text/plain"])
     reply = board.cli.expect_reply(request)
     assert reply["behavior"] == behavior
     session_rule = {**RULE, "destination": "session"}
@@ -165,7 +169,7 @@ def test_questions_are_answered(board):
 def test_questions_may_be_left_unanswered(board):
     """Claude is told."""
     request = board.cli.ask_permission("AskUserQuestion", QUESTIONS)
-    click(board.box, DECLINE)
+    click(board.box, "No answer")
     assert board.cli.expect_reply(request)["behavior"] == "deny"
 
 

@@ -76,12 +76,13 @@ def test_an_answer_streams_in_as_markdown(person):
     answers = []
     assert person.chat.on_answer(answers.append) == answers.append
     user = person.begin("hi <b>")
-    until_shown(person.panel, "hi &lt;b&gt;", "0 s")
+    until_shown(person.panel, "hi &lt;b&gt;", "1 s")
     assert "Stop" in buttons_of(person.panel)
-    person.cli.speak("a **word**\n\n```python\nx = 1\n```\n")
-    until_shown(person.panel, "<strong>word</strong>", 'class="language-python"')
+    person.cli.speak("a **word** for $5\n\n```python\nx = 1\n```\n")
+    html = ("<strong>word</strong> for <span>$</span>5", 'class="language-python"')
+    until_shown(person.panel, *html)
     person.cli.end_turn(user, "a **word**", total_cost_usd=0.25)
-    until_shown(person.panel, "$0.2500")
+    wait_until(lambda: shown(person.panel).count("$0.2500") == 2)  # of the answer, and of all
     wait_until(lambda: answers == ["a **word**"])
     assert "Stop" not in buttons_of(person.panel)
 

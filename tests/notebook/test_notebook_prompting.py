@@ -83,7 +83,7 @@ def prompter(displays):
     [
         (["y"], ("allow",), "allowed: Bash ls"),
         (["a"], ("always",), "allowed: Bash ls"),
-        (["n use git mv"], ("deny", "use git mv"), "refused: Bash ls"),
+        (["n use git mv"], ("deny", "use git mv"), "denied: Bash ls"),
     ],
 )
 def test_a_reply_decides(typed, prompter, displays, replies, decision, outcome):
@@ -136,7 +136,7 @@ def test_where_nobody_can_be_asked_the_answer_is_no(typed, prompter, displays, p
     kind, message = prompter.on_permission(Request())
     assert kind == "deny"
     assert "Nobody could be asked" in message
-    assert "refused" in displays.last[0]["text/html"]
+    assert "denied" in displays.last[0]["text/html"]
 
 
 def test_an_interrupt_at_the_prompt_goes_through(typed, prompter, displays):

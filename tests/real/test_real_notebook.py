@@ -61,7 +61,7 @@ def test_a_permission_is_asked_in_the_cell(kernel, model):
     """And what was decided happens."""
     model.when("make it").reply(tool_use("Bash", {"command": "echo x > made.txt"})).then_reply("ok")
     outputs = kernel.run("%claude make it", "n")
-    assert "Bash echo x > made.txt (refused)" in outputs.displays[0]["text/plain"]
+    assert "Bash echo x > made.txt (denied)" in outputs.displays[0]["text/plain"]
     assert not (kernel.folder / "made.txt").exists()
     outputs = kernel.run("%claude make it", "y")
     assert "✓ Bash echo x > made.txt (allowed)" in outputs.displays[0]["text/plain"]

@@ -222,7 +222,7 @@ def test_a_request_shows_its_diff(client, cli, tmp_path):
     request, asked = request_of(client, cli, "Edit", change, description="a <b>change</b>")
     html = request._repr_html_()
     shown = text_of(request)
-    assert shown.startswith("openClaude wants to use Edit")
+    assert shown.startswith("openClaude wants to change a file")
     assert "a <b>change</b>" in shown
     lines = html.split("<span ")
     assert [line for line in lines if 'class="added"' in line and "+&lt;script" in line]

@@ -1,5 +1,6 @@
 """A whole chat in a cell: what a person sees and does there."""
 
+import os
 import sys
 from datetime import datetime, timezone
 
@@ -9,6 +10,7 @@ from image_samples import png
 from notebook_shells import Shell
 from notebook_widgets import buttons_of, click, of_kind, shown, until_shown
 from patience import wait_until
+from saved_sessions import conversation
 
 from claude_sync import Client, UsageError
 from claude_sync.notebook import Chat, forms
@@ -237,6 +239,21 @@ def test_clear_begins_a_new_conversation(shell, tmp_path):
     chat.close()
     assert len(ipywidgets.widgets.widget._instances) == before
     wait_until(lambda: chat.client.state == client.state == "closed")
+
+
+def test_an_old_conversation_goes_on(shell, tmp_path, monkeypatch):
+    """It is chosen by its title, and shown."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / ".claude"))
+    conversation(tmp_path / ".claude", "My name is Ada.", cwd=os.path.realpath(tmp_path))
+    chat = Chat(cli=StandIn().command, cwd=str(tmp_path))
+    wait_until(lambda: len(chat.sessions.options) == 2)
+    title, session = chat.sessions.options[1]
+    assert title == "My name is Ada."
+    chat.sessions.value = session
+    until_shown(chat.panel, "My name is Ada.")
+    assert chat.client._options.resume == session
+    chat.close()
+    wait_until(lambda: chat.client.state == "closed")
 
 
 def test_what_cannot_be_a_chat_says_why(monkeypatch):

@@ -102,7 +102,10 @@ def test_a_permission_is_answered_in_the_cell(page, model, lab):
     result = page.output(1).locator("details pre", has_text="made").last
     assert not result.is_visible()
     line.click()
-    page.output(1).locator("details[open] pre").first.wait_for()
+    block = page.output(1).locator("details[open] pre").first
+    block.wait_for()
+    # JupyterLab has styles for it, which would take its frame.
+    assert block.evaluate("block => getComputedStyle(block).paddingLeft") != "0px"
 
 
 def test_prices_are_prices_and_formulas_are_formulas(page, model):

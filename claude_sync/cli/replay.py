@@ -109,16 +109,18 @@ class Player:
             self._heard(wire)
         elif kind == "stream_event":
             self._say(self._assembler.stream_event(wire))
-        elif kind == "assistant":
-            for piece in self._assembler.complete(wire):
-                self._say(piece)
-            for use in getattr(parse(wire), "tool_uses", ()):
+        elif kind in ("assistant", "user", "result"):
+            message: Any = parse(wire)
+            # What the CLI says about a failure in Claude's name, the result says again.
+            if kind == "assistant" and not getattr(message, "error", None):
+                for piece in self._assembler.complete(wire):
+                    self._say(piece)
+            for use in getattr(message, "tool_uses", ()):
                 self._view.use(use)
-        elif kind == "user":
-            for result in getattr(parse(wire), "tool_results", ()):
+            for result in getattr(message, "tool_results", ()):
                 self._view.result(result)
-        elif kind == "result":
-            self._end(parse(wire))
+            if kind == "result":
+                self._end(message)
 
     def _say(self, piece: Any) -> None:
         if isinstance(piece, Text) and piece.parent_tool_use_id is None:

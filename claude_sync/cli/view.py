@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..client import stop_own_turn
 from ..errors import AskTimeout
-from ..support.styles import is_terminal, palette, safe
+from ..support.styles import OWN, is_terminal, palette, safe
 from .common import ROOM_MAKERS, here
 
 if TYPE_CHECKING:
@@ -252,8 +252,10 @@ class View:
         draw = console.print  # into the text below, not on the screen
         with console.capture() as captured:
             draw(Constrain(markdown_of(text), WIDEST))
-        lines = "\n".join(line.rstrip() for line in captured.get().split("\n")).strip("\n")
-        sys.stdout.write(("" if self._is_first_block else "\n") + lines + "\n")
+        lines = [line.rstrip() for line in captured.get().split("\n")]
+        said = [number for number, line in enumerate(lines) if OWN.sub("", line).strip()]
+        lines = lines[said[0] : said[-1] + 1] if said else []
+        sys.stdout.write("\n".join([*([] if self._is_first_block else [""]), *lines, ""]))
         self._is_first_block = False
 
     def _stop_live(self) -> None:

@@ -47,10 +47,12 @@ def test_text_is_shown_once_whether_it_was_streamed_or_not(run, tmp_path):
         assert run("replay", name)[1] == "> Hello\necho: Hello\n"
 
 
-def test_a_failure_is_shown(run, tmp_path):
-    """What went wrong then is told now."""
+def test_a_failure_is_shown_once(run, tmp_path):
+    """What went wrong then is told now, not what the CLI says in Claude's name as well."""
+    failed = {"model": "<synthetic>", "error": "billing_error"}
     lines = [
         {"dir": "in", "msg": builders.user("hi")},
+        {"dir": "out", "msg": builders.assistant("it broke", **failed)},
         {"dir": "out", "msg": builders.result("it broke", is_error=True)},
     ]
     (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -352,15 +352,7 @@ def test_where_nothing_was_asked_is_listed_only_with_everything(config, style):
     [
         [{"type": "image", "source": {}}],
         [{"type": "tool_result", "tool_use_id": "t", "content": "out"}],
-        [{"type": "text", "text": "<command-name>/clear</command-name>"}],
-        "<command-message>mine</command-message>\n<command-name>/mine</command-name>",
-        "<command-name>/clear</command-name> what does this mean?",
-        "<local-command-stdout>x</local-command-stdout> explain",
-        "<local-command-stdout>x</local-command-stderr>",
         "Unknown slash command: explain",
-        "<bash-input>ls</bash-input>",
-        "<system-reminder>x</system-reminder>",
-        "[Request interrupted by user]",
         "",
         None,
         7,
@@ -373,6 +365,16 @@ def test_any_other_message_counts_as_asked(config, content):
     assert not is_listed(saved.save())
     saved.user(content)
     assert is_listed(saved.save())
+
+
+def test_what_claude_said_counts_as_asked(config):
+    """An answer, and the summary that a compaction begins with."""
+    for say in (Saved.says, lambda saved, text: saved.user(text, isCompactSummary=True)):
+        saved = Saved(config)
+        command(saved)
+        assert not is_listed(saved.save())
+        say(saved, "hello")
+        assert is_listed(saved.save())
 
 
 def test_a_damaged_file_is_listed_as_far_as_it_goes(config):

@@ -261,8 +261,6 @@ class Opening:
     def add(self, line: Line) -> None:
         """Take from one more line what was not known yet."""
         kind = line.get("type")
-        if kind == "summary":  # CLIs of 2025 wrote these into any file
-            return
         self.created = self.created or time_at(line)
         self.cwd = self.cwd or text_at(line, "cwd")
         branch = text_at(line, "gitBranch")

@@ -134,7 +134,7 @@ def test_commands_of_the_cli_are_completed_and_passed_on(talk, model):
     talk.press("C-c")
     at_prompt(talk)
     talk.type("/help")
-    talk.until("Claude does not get to see it")
+    talk.until("/help, /exit    show this list")
     at_prompt(talk)
     talk.type("/no-such-command at all")
     shown = at_prompt(talk)

@@ -15,6 +15,7 @@ from tables import each
 
 from claude_sync import Client, Text
 from claude_sync.cli import view as view_module
+from claude_sync.cli.common import complain
 from claude_sync.cli.view import View, tool_line
 from claude_sync.messages.blocks import ToolResult, ToolUse
 from claude_sync.support.styles import columns
@@ -217,15 +218,32 @@ def test_the_spinner_tells_what_goes_on_and_for_how_long(terminal, clock):
     assert spins(2) == "writing 2 s"
     view.use(ToolUse("t1", "Bash", {"command": "make"}))
     assert spins(5) == "Bash make 5 s"
-    view.use(ToolUse("t2", "Read", {"file_path": "日本語" * 30}))
-    assert re.fullmatch(r"Read [日本語]+ ?… 1 s", spins(1))
-    assert columns(made.shown().splitlines()[-1]) <= 60
+    view.use(ToolUse("t2", "Read", {"file_path": "x.py"}))
+    assert spins(1) == "Read x.py (and 1 more) 1 s"
     view.result(ToolResult("t2", "text"))
     assert spins(1) == "Bash make 7 s"
+    view.use(ToolUse("t3", "Read", {"file_path": "日本語" * 30}))
+    assert re.fullmatch(r"Read [日本語]+ ?… 1 s", spins(1))
+    assert columns(made.shown().splitlines()[-1]) <= 60
+    view.result(ToolResult("t3", "text"))
     view.result(ToolResult("t1", "done"))
     assert spins(3) == "waiting for Claude 3 s"
     view.clear()
     assert made.shown() == "so"
+
+
+def test_a_warning_begins_a_line_and_the_answer_stays_as_it_is(terminal, monkeypatch):
+    """On a terminal to which the errors go, and the answer by way of a pipe."""
+    errors, out = terminal(), io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", errors)
+    view = View()
+    for piece in ("one ", "two"):
+        view.text(Text(piece))
+        complain("look out")
+    view.clear()
+    assert out.getvalue() == "one two\n"
+    assert errors.getvalue() == "\nclaude-sync: look out\n" * 2
 
 
 def test_a_tool_is_a_line_and_what_went_wrong_is_told(terminal):

@@ -46,6 +46,8 @@ def replay(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"there is no file {arguments.file!r}. Check its name; claude-sync record makes one."
         )
+    if arguments.speed is not None and not 0 <= arguments.speed < float("inf"):
+        raise UsageError("--speed is a number of 0 or more.")
     lives = lives_of(arguments.file)
     view = View(tools=True)
     speed = arguments.speed
@@ -71,18 +73,7 @@ def replay_arguments(parser: argparse.ArgumentParser) -> None:
     """What can be said on the command line, --offline excepted."""
     parser.add_argument("file", metavar="FILE", help="the recording")
     text = "1: original speed; 10: ten times as fast; 0: no pauses (default: 1; in a pipe: 0)"
-    option(parser, "--speed N", text, type=speed_of)
-
-
-def speed_of(word: str) -> float:
-    """A number, zero or more."""
-    try:
-        value = float(word)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{word!r} is no number of 0 or more")
-    return value
+    option(parser, "--speed N", text, type=float)
 
 
 def pause(view: View, seconds: float) -> None:

@@ -36,6 +36,8 @@ def test_a_replay_takes_its_time_where_that_is_wanted(run, tmp_path):
         assert run("replay", "x.jsonl", "--speed", speed) == (0, "> hi\n" * 3, "")
         took[speed] = time.monotonic() - begun
     assert 3.3 <= took["1"] < PATIENCE
+    for wrong in ("-1", "nan", "fast"):
+        assert run("replay", "x.jsonl", "--speed", wrong)[:2] == (2, "")
 
 
 def test_text_is_shown_once_whether_it_was_streamed_or_not(run, tmp_path):

@@ -139,5 +139,8 @@ def test_commands_of_the_cli_are_completed_and_passed_on(talk, model):
     talk.type("/no-such-command at all")
     shown = at_prompt(talk)
     assert "Traceback" not in shown
+    talk.type("/clear")
+    talk.until("A new conversation begins.")
+    at_prompt(talk)
     talk.press("C-d")
     talk.until("[exit code 0]")

@@ -189,7 +189,8 @@ def checked_schema(given: Any) -> Schema:
         name = name.replace("~1", "/").replace("~0", "~")
         is_there = name in whole.get(first, {}) if first in DEFINITIONS else reference[:1] == "#"
         # What is no object is put into one, where "#" would be that object.
-        moves = "$ref" in schema and first not in DEFINITIONS and whole.get("type") != "object"
+        is_object = whole.get("type", "object") == "object"
+        moves = "$ref" in schema and first not in DEFINITIONS and not is_object
         if moves or not is_there:
             raise Mismatch(((*path, "$ref"), f"{short_json(reference)} leads nowhere"))
         return with_subschemas(schema, lambda inner, *more: checked(inner, *path, *more))

@@ -86,7 +86,7 @@ def inputs_of(function: Callable[..., Any], name: str) -> Inputs:
             elif each.kind in (each.VAR_POSITIONAL, each.POSITIONAL_ONLY):
                 raise UsageError(
                     f"the tool {name!r} takes {each.name!r} by position only, but arguments are "
-                    "given by name. Take a list instead of '*', and leave out the '/'.",
+                    "given by name. Take a list instead of '*', and leave out the '/'."
                 )
             else:
                 declared.append((each.name, hint, MISSING if required else each.default, required))

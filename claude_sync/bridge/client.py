@@ -44,10 +44,9 @@ from ..protocol.codec import LineSplitter, decode
 from ..support.checks import check_seconds
 from ..support.redact import redact_lines, redact_text
 from ..support.waiting import Deadline
-from .documented import DocumentedTransport, document_payload
 from .envelopes import LINE_BEGINS, PAYLOAD_BEGINS, Envelope, log_envelope, raw_line
 from .threads import Child
-from .transport import RawTransport, SessionTransport, raw_payload
+from .transport import DocumentedTransport, SessionTransport, document_payload, raw_payload
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -136,7 +135,7 @@ class Bridge:
                 "the transport of a bridge's client is the bridge. Leave transport= out, or "
                 "make a Client of your own."
             )
-        kind = RawTransport if self._extensions else DocumentedTransport
+        kind = SessionTransport if self._extensions else DocumentedTransport
         # Refused now rather than later.
         (raw_payload if self._extensions else document_payload)(given)
         # It holds this bridge: one that the program forgets lives as long as its clients.
@@ -207,7 +206,6 @@ class Backend:
 
     Attributes:
         process: It.
-        argv: Its command, secrets removed.
 
     """
 
@@ -238,7 +236,6 @@ class Backend:
                 f"the backend of the bridge was not found: {', '.join(error.searched)}",
                 argv=self.process.argv,
             ) from None
-        self.argv = self.process.argv
         self._child.begin()
 
     def close(self, timeout: float) -> None:
@@ -249,7 +246,7 @@ class Backend:
     @property
     def error(self) -> CliExited | None:
         """Why there is no backend any more; None while there is."""
-        return None if self._ended is None else CliExited(*self._ended, self.argv)
+        return None if self._ended is None else CliExited(*self._ended, self.process.argv)
 
     # Sessions.
 

@@ -39,6 +39,7 @@ exit codes:
 """
 
 LEVELS = ("debug", "info", "warning", "error")
+LOG_HELP = "what to log to stderr: debug (every message), info, warning (default), error"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,13 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="seconds until a permission or hook must be answered (default: %(default)g); raw "
         "sessions wait as long as the front end does",
     )
-    parser.add_argument(
-        "--log",
-        metavar="LEVEL",
-        default="warning",
-        choices=LEVELS,
-        help="what to log to stderr: debug (every message), info, warning (default), error",
-    )
+    parser.add_argument("--log", metavar="LEVEL", default="warning", choices=LEVELS, help=LOG_HELP)
     parser.add_argument("--schema", action="store_true", help="print a JSON Schema of all messages")
 
 

@@ -8,9 +8,6 @@ No thread, no file, no clock. Decided here and nowhere else:
   Anything else is a :exc:`Refused`, which becomes an ``error`` message.
 * What the CLI said travels as the JSON value it was: order of keys, unknown fields and
   numbers are kept.
-* What a CLI says may be of any length, because it is trusted and has to be read; a front end
-  that never ends its line would fill the memory of all sessions. Such a line is dropped as it
-  comes, up to its end, and the next one is read.
 """
 
 from __future__ import annotations
@@ -19,50 +16,20 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from logging import DEBUG
-from typing import Any, Literal
+from typing import Any
 
 import ujson
 
 from ..log import STREAM_EVENT, logger, shortened
-from ..protocol.codec import LineSplitter, integer
+from ..protocol.codec import integer
 from ..support.text import short_json
 
-__all__ = [
-    "LINE_BEGINS",
-    "LONGEST_LINE",
-    "PAYLOAD_BEGINS",
-    "BoundedLines",
-    "Code",
-    "Envelope",
-    "Refused",
-    "json_line",
-    "line_prefix",
-    "log_envelope",
-    "raw_line",
-]
-
-#: The codes of errors.
-Code = Literal[
-    "INVALID_MESSAGE",
-    "SESSION_NOT_FOUND",
-    "SESSION_CREATE_FAILED",
-    "CALLBACK_TIMEOUT",
-    "CALLBACK_NOT_FOUND",
-    "QUERY_METHOD_FAILED",
-    "SDK_ERROR",
-]
-#: What a front end may send, and whether it must name a session.
-REQUESTS: dict[str, bool] = {
-    "session.create": False,
-    "session.send": True,
-    "session.interrupt": True,
-    "session.kill": True,
-    "session.line": True,
-    "session.credit": True,
-    "session.end_input": True,
-    "callback.response": False,
-    "query.call": True,
-}
+#: What a front end may send; all but the last two name a session.
+REQUESTS = (
+    *("session.send", "session.interrupt", "session.kill", "query.call"),
+    *("session.line", "session.credit", "session.end_input"),
+    *("callback.response", "session.create"),
+)
 
 # Around a line of a raw session, which is not parsed. The id between the two is a UUID.
 LINE_BEGINS = b'{"type":"session.line","session_id":"'
@@ -70,8 +37,6 @@ LINE_GOES_ON = b'","payload":'
 ID_BEGINS = len(LINE_BEGINS)
 ID_ENDS = ID_BEGINS + 36
 PAYLOAD_BEGINS = ID_ENDS + len(LINE_GOES_ON)
-# In bytes. An attachment of 32 MB, the most that the API takes, is 43 MB in a message.
-LONGEST_LINE = 128 * 1024 * 1024
 # Not for the log: a secret may go over several of their kind, unseen.
 PIECES = (LINE_BEGINS, b'{"type":"session.stderr"')
 # So far into an envelope is looked for what it is.
@@ -101,7 +66,7 @@ class Refused(Exception):
     """A message cannot be followed: what the ``error`` message says about it."""
 
     def __init__(
-        self, code: Code, text: str, details: Mapping[str, Any] | None = None, **about: Any
+        self, code: str, text: str, details: Mapping[str, Any] | None = None, **about: Any
     ) -> None:
         super().__init__(text)
         self.code = code
@@ -146,7 +111,7 @@ class Envelope:
         payload = {} if payload is None else payload
         if not isinstance(payload, dict):
             raise refuse(f"{kind}: payload must be an object, not {short_json(payload)}.")
-        if REQUESTS[kind] and "session_id" not in about:
+        if kind in REQUESTS[:-2] and "session_id" not in about:
             raise refuse(f"{kind}: session_id is missing. Put in the one of session.created.")
         return cls(kind, payload, **about)
 
@@ -176,7 +141,7 @@ def json_line(message: Mapping[str, Any]) -> bytes:
 def decode_strictly(line: bytes) -> dict[str, Any]:
     """The JSON object in *line*; unlike what CLIs say, it must be right in every byte."""
     try:
-        value = json.loads(line.decode("utf-8"), parse_int=integer)
+        value = json.loads(line.decode("utf-8-sig"), parse_int=integer)
     except UnicodeDecodeError as error:
         text = f"a line is not UTF-8 (byte {error.start}). Send JSON in UTF-8."
         raise Refused("INVALID_MESSAGE", text) from None
@@ -186,33 +151,3 @@ def decode_strictly(line: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Refused("INVALID_MESSAGE", f"a message is a JSON object, not {short_json(value)}.")
     return value
-
-
-class BoundedLines:
-    """Chunks of bytes in; lines out, and None for each one that is too long."""
-
-    def __init__(self, longest: int = LONGEST_LINE) -> None:
-        self._longest = longest
-        self._splitter = LineSplitter()
-        # Bytes of the line that has not ended yet.
-        self._size = 0
-        self._is_dropping = False
-
-    def feed(self, chunk: bytes) -> list[bytes | None]:
-        """What *chunk* completes; a line that is longer by less than a chunk passes, too."""
-        if self._is_dropping:
-            _, newline, chunk = chunk.partition(b"\n")
-            self._is_dropping = not newline
-        lines: list[bytes | None] = list(self._splitter.feed(chunk))
-        last_end = chunk.rfind(b"\n")
-        self._size = (self._size if last_end < 0 else 0) + len(chunk) - last_end - 1
-        if self._size > self._longest:
-            self._splitter = LineSplitter()
-            self._size = 0
-            self._is_dropping = True
-            lines.append(None)
-        return lines
-
-    def end(self) -> list[bytes | None]:
-        """The last line, if the stream ended without finishing it."""
-        return list(self._splitter.end())

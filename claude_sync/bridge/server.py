@@ -21,26 +21,20 @@ import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Union
 
 from ..errors import ClaudeError, UsageError
 from ..log import logger
 from ..support.checks import check_seconds
 from ..support.waiting import SLICE, Deadline, take_from
-from .envelopes import (
-    LONGEST_LINE,
-    BoundedLines,
-    Code,
-    Envelope,
-    Refused,
-    log_envelope,
-    raw_line,
-)
-from .sessions import AnySession, Callback, DocumentedSession, RawSession, Room, details_of
+from .envelopes import Envelope, Refused, log_envelope, raw_line
+from .sessions import Callback, DocumentedSession, RawSession, Room, details_of
 from .settings import DEFAULT_CALLBACK_TIMEOUT, DEFAULT_MAX_SESSIONS, Policy, plan_of
 from .threads import Lane, thread_of
 
-__all__ = ["Output", "Server", "serve"]
+# In bytes. An attachment of 32 MB, the most that the API takes, is 43 MB in a message.
+LONGEST_LINE = 128 * 1024 * 1024
+AnySession = Union[RawSession, DocumentedSession]
 
 # What a pipe of Linux holds; more would cost memory of the system with each read.
 ONE_READ = 64 * 1024
@@ -56,12 +50,6 @@ CLOSING = 15.0
 LAST_WORDS = 5.0
 # How long the thread that reads may take to end, if it does: it may be waiting for input.
 JOINING = 0.5
-# What a mistake is called that nobody has foreseen; an SDK_ERROR otherwise.
-UNFORESEEN: dict[str, Code] = {
-    "a line": "INVALID_MESSAGE",
-    "session.create": "SESSION_CREATE_FAILED",
-    "query.call": "QUERY_METHOD_FAILED",
-}
 TOO_LONG = (
     "a line is longer than {} bytes and was not read. Send large things in several messages, "
     "or as paths of files."
@@ -162,22 +150,11 @@ class Server:
 
     """
 
-    def __init__(
-        self,
-        source: int,
-        sink: int,
-        policy: Policy,
-        max_sessions: int = DEFAULT_MAX_SESSIONS,
-        callback_timeout: float = DEFAULT_CALLBACK_TIMEOUT,
-        longest_line: int = LONGEST_LINE,
-    ) -> None:
+    def __init__(self, source: int, sink: int, policy: Policy) -> None:
         self._source = source
         self._sink = sink
         self.policy = policy
-        self.callback_timeout = callback_timeout
         self.callbacks: dict[str, Callback] = {}
-        self._max_sessions = max_sessions
-        self._longest_line = longest_line
         # Something is put here when it is time to end. Signal handlers may use it.
         self._ending: SimpleQueue[str] = SimpleQueue()
         self.output = Output(self._write, lambda: self.stop("the front end reads no more"))
@@ -224,7 +201,7 @@ class Server:
 
     def error(
         self,
-        code: Code,
+        code: str,
         text: str,
         id: str | None = None,
         session_id: str | None = None,
@@ -244,19 +221,18 @@ class Server:
     # What comes in.
 
     def _read_all(self) -> None:
-        lines = BoundedLines(self._longest_line)
         reason = "its input ended"
-        chunk = b"..."
         try:
-            while chunk:
-                # A front end that does not read its answers is not listened to, either.
-                self.output.wait_for_room()
-                chunk = os.read(self._source, ONE_READ)
-                for line in lines.feed(chunk) if chunk else lines.end():
-                    if line is None:
-                        self.error("INVALID_MESSAGE", TOO_LONG.format(self._longest_line))
-                    else:
-                        self.receive(line)
+            with open(self._source, "rb", ONE_READ, closefd=False) as file:
+                while line := file.readline(LONGEST_LINE):
+                    if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+                        self.error("INVALID_MESSAGE", TOO_LONG.format(LONGEST_LINE))
+                        while line and not line.endswith(b"\n"):
+                            line = file.readline(ONE_READ)
+                    elif not line.isspace():
+                        self.receive(line.rstrip(b"\r\n"))
+                    # A front end that does not read its answers is not listened to, either.
+                    self.output.wait_for_room()
         except OSError as error:
             reason = f"its input cannot be read: {error}"
         finally:
@@ -280,8 +256,7 @@ class Server:
         except Exception as error:  # a line nobody foresaw must not end the others' sessions
             logger.exception("%s failed", request.type)
             text = f"{request.type} failed: {type(error).__name__}: {error}"
-            code = UNFORESEEN.get(request.type, "SDK_ERROR")
-            self.error(code, text, request.id, request.session_id, details_of(error))
+            self.error("SDK_ERROR", text, request.id, request.session_id, details_of(error))
 
     def _follow(self, request: Envelope) -> None:
         if request.type == "session.create":
@@ -311,7 +286,7 @@ class Server:
         with self._lock:
             if self._is_closing:
                 raise Refused("SESSION_CREATE_FAILED", "the backend is being closed.")
-            if len(self._sessions) >= self._max_sessions:
+            if len(self._sessions) >= self.policy.max_sessions:
                 text = (
                     f"there are {len(self._sessions)} sessions, which is all there may be. Kill "
                     "one first, and wait for session.killed."
@@ -391,7 +366,6 @@ def serve(
     max_sessions: int = DEFAULT_MAX_SESSIONS,
     trust_client: bool = False,
     callback_timeout: float = DEFAULT_CALLBACK_TIMEOUT,
-    longest_line: int = LONGEST_LINE,
     handle_signals: bool = False,
 ) -> None:
     """
@@ -406,15 +380,15 @@ def serve(
             permissions off.
         callback_timeout: How many seconds the front end may take to answer a callback. Raw
             sessions have none: there the client asks, and waits as it is told to.
-        longest_line: How many bytes a message of the front end may have.
         handle_signals: End in peace at SIGTERM, SIGINT and SIGHUP; on the main thread only.
 
     """
     for folder in allow_cwd:
         if not os.path.isdir(folder):
             raise UsageError(f"there is no folder {folder!r} in which sessions could work.")
-    policy = Policy(trust_client, tuple(map(os.path.realpath, allow_cwd)), cli)
-    server = Server(source, sink, policy, max_sessions, callback_timeout, longest_line)
+    folders = tuple(map(os.path.realpath, allow_cwd))
+    policy = Policy(trust_client, folders, cli, max_sessions, callback_timeout)
+    server = Server(source, sink, policy)
     if handle_signals:
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):
             if hasattr(signal, name):  # Windows has not all of them

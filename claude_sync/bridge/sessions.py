@@ -33,7 +33,7 @@ from ..permissions.request import LATER, PermissionAnswer, updates
 from ..protocol.codec import LineSplitter, decode, encode
 from ..support.checks import did_you_mean
 from ..support.text import camel_case
-from .envelopes import Code, Envelope, Refused, line_prefix
+from .envelopes import Envelope, Refused, line_prefix
 from .settings import Filter, Plan, Policy, check_prompt, check_updates
 from .threads import Child, Lane
 
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from ..engine.launch.transport import Transport
     from ..engine.turn import Turn
     from .server import Server
-
-__all__ = ["AnySession", "Callback", "DocumentedSession", "RawSession", "details_of"]
 
 Payload = Mapping[str, Any]
 Give = Callable[[], object]
@@ -76,7 +74,7 @@ class Room:
         self.is_closed = False
 
 
-class AnySession:
+class Session:
     """
     What both kinds have. The server calls it from the thread that reads, and never waits.
 
@@ -98,18 +96,6 @@ class AnySession:
         self.server = server
         self._plan = plan
 
-    def start(self, id: str | None) -> None:
-        """Start the CLI, and tell that the session is there; on its lane."""
-        raise NotImplementedError
-
-    def close(self, timeout: float) -> None:
-        """End it for good, within *timeout* seconds; waits for that."""
-        raise NotImplementedError
-
-    def follow(self, request: Envelope) -> None:
-        """Do what the front end wants."""
-        raise NotImplementedError
-
     def send(self, kind: str, payload: Payload, id: str | None = None) -> None:
         """Say something to the front end, which waits for it."""
         self.server.send(Envelope(kind, payload, id, self.id))
@@ -126,7 +112,7 @@ def start_cli(options: Options) -> tuple[Transport, Launch]:
     return ProcessTransport(), launch
 
 
-class RawSession(AnySession):
+class RawSession(Session):
     """A CLI whose lines go both ways as they are."""
 
     def __init__(self, server: Server, plan: Plan) -> None:
@@ -252,7 +238,7 @@ class Callback:
         self.payload = payload
         self.read = read
         self._expire = expire
-        self._seconds = session.server.callback_timeout
+        self._seconds = session.server.policy.callback_timeout
         self._timer = threading.Timer(self._seconds, self._time_is_up)
         self._timer.daemon = True
 
@@ -275,7 +261,7 @@ class Callback:
             self.session.server.error("CALLBACK_TIMEOUT", text, self.id, self.session.id)
 
 
-class DocumentedSession(AnySession):
+class DocumentedSession(Session):
     """A client, and what is told of it in the words of the document."""
 
     def __init__(self, server: Server, plan: Plan) -> None:
@@ -387,7 +373,7 @@ class DocumentedSession(AnySession):
 
         return run
 
-    def _error(self, code: Code, error: BaseException, id: str | None) -> None:
+    def _error(self, code: str, error: BaseException, id: str | None) -> None:
         self.server.error(code, str(error), id, self.id, details_of(error))
 
     # What the CLI says, and asks.
@@ -445,7 +431,7 @@ class DocumentedSession(AnySession):
         """The hooks of the front end as the client takes them."""
         groups: dict[str, list[dict[str, Any]]] = {}
         for event, matcher in self._plan.hooks:
-            limit = self.server.callback_timeout + ALLOWANCE
+            limit = self.server.policy.callback_timeout + ALLOWANCE
             group = {"matcher": matcher, "hooks": [self._hook(event)], "timeout": limit}
             groups.setdefault(event, []).append(group)
         return groups
@@ -496,57 +482,49 @@ class DocumentedSession(AnySession):
 # query.call: the eight methods of the document.
 
 
-def methods_of(client: Client, policy: Policy) -> dict[str, Callable[..., Any]]:
-    """The methods, which answer as they would in the library they come from."""
+def rewind(client: Client, user_message_id: Any, options: Any = None) -> Any:
+    """The files as they were."""
+    options = options if isinstance(options, dict) else {}
+    dry_run = options.get("dryRun", options.get("dry_run", False))
+    return client.rewind_files(user_message_id, dry_run)
 
-    def set_model(model: Any = None) -> None:
-        client.set_model(model)
 
-    def set_permission_mode(mode: Any) -> None:
-        policy.check_mode(mode)
-        client.set_permission_mode(mode)
-
-    def set_max_thinking_tokens(tokens: Any = None) -> None:
-        client.set_max_thinking_tokens(tokens)
-
-    def rewind(user_message_id: Any, options: Any = None) -> Any:
-        options = options if isinstance(options, dict) else {}
-        dry_run = options.get("dryRun", options.get("dry_run", False))
-        return client.rewind_files(user_message_id, dry_run)
-
-    return {
-        "supportedModels": client.supported_models,
-        "supportedCommands": client.supported_commands,
-        "mcpServerStatus": lambda: client.mcp_status().servers,
-        "accountInfo": client.account_info,
-        "setModel": set_model,
-        "setPermissionMode": set_permission_mode,
-        "setMaxThinkingTokens": set_max_thinking_tokens,
-        "rewindFiles": rewind,
-    }
+QUERIES: dict[str, Callable[..., Any]] = {
+    "supportedModels": lambda client: client.supported_models(),
+    "supportedCommands": lambda client: client.supported_commands(),
+    "mcpServerStatus": lambda client: client.mcp_status().servers,
+    "accountInfo": lambda client: client.account_info(),
+    "setModel": lambda client, model=None: client.set_model(model),
+    "setPermissionMode": lambda client, mode: client.set_permission_mode(mode),
+    "setMaxThinkingTokens": lambda client, tokens=None: client.set_max_thinking_tokens(tokens),
+    "rewindFiles": rewind,
+}
 
 
 def bound_query(client: Client, request: Envelope, policy: Policy) -> Callable[[], Any]:
     """
-    What calls the method that a ``query.call`` names.
+    What calls the method that a ``query.call`` names; those that set something return nothing.
 
     Raises:
         Refused: There is no such method, or it cannot be called so.
 
     """
     name, args = request.payload.get("method"), request.payload.get("args")
-    methods = methods_of(client, policy)
-    if not isinstance(name, str) or name not in methods:
-        text = f"there is no method {name!r}.{did_you_mean(name, methods)}"
-        raise Refused("QUERY_METHOD_FAILED", f"{text} There are {', '.join(methods)}.")
+    if not isinstance(name, str) or name not in QUERIES:
+        text = f"there is no method {name!r}.{did_you_mean(name, QUERIES)}"
+        raise Refused("QUERY_METHOD_FAILED", f"{text} There are {', '.join(QUERIES)}.")
     try:
         if not isinstance(args, (list, type(None))):
             raise TypeError("args must be a list.")
-        bound = inspect.signature(methods[name]).bind(*(args or ()))
-    except TypeError as error:
+        bound = inspect.signature(QUERIES[name]).bind(client, *(args or ()))
+        if name == "setPermissionMode":
+            policy.check_mode(bound.arguments["mode"])
+    except (TypeError, UsageError) as error:
         text = f"{name} cannot be called so: {error}"
         raise Refused("QUERY_METHOD_FAILED", text) from None
-    return lambda: plain(methods[name](*bound.args))
+    if name.startswith("set"):
+        return lambda: QUERIES[name](*bound.args) and None
+    return lambda: plain(QUERIES[name](*bound.args))
 
 
 def plain(value: Any) -> Any:

@@ -38,18 +38,6 @@ from ..support.text import camel_case
 from ..support.text import short_json as shown
 from .envelopes import Envelope, Refused
 
-__all__ = [
-    "DEFAULT_CALLBACK_TIMEOUT",
-    "DEFAULT_MAX_SESSIONS",
-    "OPTIONS",
-    "Filter",
-    "Plan",
-    "Policy",
-    "check_prompt",
-    "check_updates",
-    "plan_of",
-]
-
 # The documented names that settings have otherwise.
 RENAMED = {
     setting.bridge: name
@@ -97,12 +85,16 @@ class Policy:
         trusted: Everything.
         folders: Where sessions may work, resolved; nowhere given: anywhere.
         cli: The CLI of sessions that name none; None: the one that is found.
+        max_sessions: How many they may have at once.
+        callback_timeout: How many seconds they may take for an answer.
 
     """
 
     trusted: bool = False
     folders: tuple[str, ...] = ()
     cli: Any = None
+    max_sessions: int = DEFAULT_MAX_SESSIONS
+    callback_timeout: float = DEFAULT_CALLBACK_TIMEOUT
 
     def require_trust(self, what: str) -> None:
         """UsageError unless the front end is trusted."""
@@ -291,21 +283,20 @@ def check_updates(updates: Any, policy: Policy, cwd: str = "") -> list[Mapping[s
 
 def hooks_of(value: Any) -> tuple[tuple[str, str | None], ...]:
     """The hooks of ``options.hooks``: ``{event: [{"matcher": ...}, ...]}``."""
-    hooks = []
     groups = {} if value is None else value
-    if not isinstance(groups, dict):
-        raise UsageError(f"hooks must be an object, {{event: [config]}}; not {shown(value)}")
-    for event, configs in groups.items():
-        for config in configs if isinstance(configs, list) else [None]:
-            fields = config if isinstance(config, dict) else {"not": "an object"}
-            matcher = fields.get("matcher")
-            if set(fields) - {"matcher"} or not isinstance(matcher, (str, type(None))):
-                raise UsageError(
-                    f'hooks[{event!r}] must be a list of {{"matcher": "..."}}, with or without '
-                    f"the matcher; not {shown(configs)}"
-                )
-            hooks.append((event, matcher))
-    return tuple(hooks)
+    if not isinstance(groups, dict) or not all(map(are_hooks, groups.values())):
+        form = 'an object, {event: [{"matcher": "..."}]}, with or without the matcher'
+        raise UsageError(f"hooks must be {form}; not {shown(value)}")
+    return tuple((event, each.get("matcher")) for event in groups for each in groups[event])
+
+
+def are_hooks(value: Any) -> bool:
+    """Whether they are hooks of one event, and nothing beside their matchers was asked for."""
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        return False
+    matchers = [each.get("matcher") for each in value]
+    known = all(isinstance(each, (str, type(None))) for each in matchers)
+    return known and not any(set(each) - {"matcher"} for each in value)
 
 
 def schema_of(value: Any) -> Any:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..engine.launch.command import Launch
     from ..engine.launch.transport import Transport
 
-__all__ = ["Child", "Lane", "thread_of"]
-
 Task = Callable[[], object]
 
 # How long a process may take to exit after the end of its output, and its last words to come.

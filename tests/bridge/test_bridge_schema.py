@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import get_args
 
 import jsonschema
 import pytest
@@ -63,13 +62,8 @@ def test_what_may_not_be_said_does_not(message):
     assert not WHOLE.is_valid(message)
 
 
-def test_all_codes_and_requests_are_in_it():
+def test_all_requests_are_in_it():
     """It says the same as the code."""
-    codes = set(get_args(envelopes.Code))
-    assert codes == set(
-        SCHEMA["$defs"]["error"]["properties"]["payload"]["properties"]["code"]["enum"]
-    )
-    assert len(codes) == 7
     listed = {each["$ref"] for each in SCHEMA["$defs"]["from_front_end"]["oneOf"]}
     assert listed == {f"#/$defs/{name}" for name in envelopes.REQUESTS}
 

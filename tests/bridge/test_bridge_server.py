@@ -291,9 +291,10 @@ def test_what_was_asked_before_the_end_is_answered(front_end):
     assert len(answered) == len(set(answered))
 
 
-def test_a_line_beyond_the_bound_is_an_error(front_end):
+def test_a_line_beyond_the_bound_is_an_error(front_end, hurry):
     """It is told, its rest is dropped, and the connection lives."""
-    front = front_end(longest_line=100_000)
+    hurry(LONGEST_LINE=100_000)
+    front = front_end()
     session_id = front.create()
     front.send_raw(b'{"type": "' + b"x" * 3_000_000 + b'"}\n')
     assert "longer than 100000 bytes" in front.error(code="INVALID_MESSAGE")["message"]

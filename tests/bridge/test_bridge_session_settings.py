@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from claude_sync import Options, UsageError
-from claude_sync.bridge.documented import document_payload
-from claude_sync.bridge.transport import raw_payload
+from claude_sync.bridge.transport import document_payload, raw_payload
 
 
 def options_of(**settings):

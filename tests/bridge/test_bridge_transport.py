@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +12,7 @@ from hypothesis import strategies as st
 from patience import PATIENCE
 
 from claude_sync import Options
-from claude_sync.bridge.documented import DocumentedTransport
-from claude_sync.bridge.transport import RawTransport
+from claude_sync.bridge.transport import DocumentedTransport, SessionTransport
 from claude_sync.engine.launch.command import Launch
 
 ID = "12345678-1234-4234-a234-123456789012"
@@ -21,7 +21,7 @@ ID = "12345678-1234-4234-a234-123456789012"
 class Recorder:
     """A backend that notes what it is told; the test says what it says."""
 
-    argv = ("backend",)
+    process = SimpleNamespace(argv=("backend",))
 
     def __init__(self):
         self.sent = []
@@ -63,7 +63,7 @@ def backend():
 @pytest.fixture
 def transport(backend):
     """A raw session that is started and not made."""
-    made = started(RawTransport, backend, effort="high", model="opus")
+    made = started(SessionTransport, backend, effort="high", model="opus")
     yield made
     made.kill()
     made.free()
@@ -320,7 +320,7 @@ ENVELOPES = st.sampled_from(sorted(FIELDS)).flatmap(
 @given(envelopes=st.lists(ENVELOPES, max_size=6), kind=st.sampled_from([0, 1]))
 def test_no_envelope_is_too_odd(envelopes, kind):
     """Whatever a backend says, and whatever it answers, it is read without an exception."""
-    made = started([RawTransport, DocumentedTransport][kind], Recorder())
+    made = started([SessionTransport, DocumentedTransport][kind], Recorder())
     made.write(GREETING + QUESTION)
     for each in envelopes[:1]:
         made.receive(each)

@@ -12,7 +12,7 @@ from patience import PATIENCE, process_is_gone, wait_until
 
 from claude_sync import Options
 from claude_sync.bridge.client import Backend
-from claude_sync.bridge.transport import RawTransport
+from claude_sync.bridge.transport import SessionTransport
 from claude_sync.engine.launch.command import Launch
 from claude_sync.testing import StandIn
 
@@ -28,7 +28,7 @@ def tunnel():
     made = []
 
     def make(script, **settings):
-        transport = RawTransport(lambda: backend)
+        transport = SessionTransport(lambda: backend)
         options = Options(cli=StandIn(script).command, **settings)
         transport.start(Launch(("claude",), {}, None, {}, options=options))
         transport.write(json.dumps(GREETING).encode() + b"\n")

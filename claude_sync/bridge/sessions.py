@@ -48,8 +48,6 @@ Give = Callable[[], object]
 
 # The client answers for a hook that takes too long; later than this backend does.
 ALLOWANCE = 30.0
-# How long tasks may take that were begun before the end.
-LAST_TASKS = 5.0
 DENIED_IN_TIME = "Permission request timed out"
 # What of a request for permission a front end is told, where the CLI says it.
 MORE_OF_A_PERMISSION = (
@@ -100,11 +98,6 @@ class Session:
         """Say something to the front end, which waits for it."""
         self.server.send(Envelope(kind, payload, id, self.id))
 
-    def _finish_tasks(self) -> None:
-        self.lane.stop()
-        if self.lane.thread.ident:
-            self.lane.thread.join(LAST_TASKS)
-
 
 def start_cli(options: Options) -> tuple[Transport, Launch]:
     """A CLI that is to run, and how it is started."""
@@ -128,7 +121,7 @@ class RawSession(Session):
         self._errors = LineSplitter()
 
     def start(self, id: str | None) -> None:
-        """See the base class."""
+        """Start the CLI, and tell that the session is there; on the lane."""
         self.server.policy.check_again(self._plan.settings)
         if self.is_ending:
             raise UsageError("the session is being closed.")
@@ -144,15 +137,15 @@ class RawSession(Session):
         self._child.begin()
 
     def close(self, timeout: float) -> None:
-        """See the base class."""
+        """End it for good, within *timeout* seconds; waits for that."""
         self.server.output.close_room(self.room)
-        self._finish_tasks()
+        self.lane.finish()  # what is being started can be ended then
         if self._child is not None:
             self._child.close(timeout)
             self._launch.remove_temporary_files()
 
     def follow(self, request: Envelope) -> None:
-        """See the base class."""
+        """Do what the front end wants."""
         if request.type == "session.line":
             self.pass_on(encode(request.payload)[:-1])
         elif request.type == "session.credit":
@@ -281,16 +274,16 @@ class DocumentedSession(Session):
         self._is_known = threading.Event()
 
     def start(self, id: str | None) -> None:
-        """See the base class; asks the first question, too."""
+        """Start the CLI, tell that the session is there, ask the first question."""
         self.server.policy.check_again(self._plan.settings)
         self._client.start()
         self.send("session.created", {"sdk_session_id": self._client.session_id}, id)
         self._is_known.set()
         if self._plan.prompt is not None:
-            self._guarded(id, lambda: self._submit(id, self._plan.prompt))()
+            self._guarded(id, self._submit, self._plan.prompt)
 
     def close(self, timeout: float) -> None:
-        """See the base class."""
+        """End it for good, within *timeout* seconds; waits for that."""
         self.server.output.close_room(self.room)
         self._is_known.set()
         try:
@@ -299,30 +292,21 @@ class DocumentedSession(Session):
             for callback in list(self.server.callbacks.values()):
                 if callback.session is self:
                     callback.close()
-            self._finish_tasks()
+            self.lane.finish()
 
     def follow(self, request: Envelope) -> None:
-        """See the base class. Things are done in the order in which they are wanted."""
-        id = request.id
+        """Do what the front end wants, in the order in which it wants it."""
         if request.type == "session.send":
             message = request.payload.get("message")
             check_prompt(request, "message", message)
-
-            def task() -> None:
-                self._submit(id, message)
+            self._in_order(request.id, self._submit, message)
         elif request.type == "session.interrupt":
-
-            def task() -> None:
-                self._client.interrupt()
-                self.send("session.interrupted", {}, id)
+            self._in_order(request.id, self._interrupt)
         elif request.type == "query.call":
             query = bound_query(self._client, request, self.server.policy)
-
-            def task() -> None:
-                self._call(id, query)
+            self._in_order(request.id, self._call, query)
         else:
             raise request.invalid('the session was not created with "raw": true.')
-        self.lane.run(self._guarded(id, task))
 
     def answer(self, callback: Callback, request: Envelope) -> None:
         """``callback.response``."""
@@ -346,6 +330,10 @@ class DocumentedSession(Session):
         if error is not None and not told and not isinstance(error, ClientClosed):
             self._error("SDK_ERROR", error, id)
 
+    def _interrupt(self, id: str | None) -> None:
+        self._client.interrupt()
+        self.send("session.interrupted", {}, id)
+
     def _call(self, id: str | None, query: Callable[[], Any]) -> None:
         try:
             self.server.policy.check_again(self._plan.settings)
@@ -359,19 +347,18 @@ class DocumentedSession(Session):
             result = {"success": False, "error": str(error), "details": details_of(error)}
         self.send("query.result", result, id)
 
-    def _guarded(self, id: str | None, task: Give) -> Callable[[], None]:
-        """*task*, whose failure the front end is told."""
+    def _in_order(self, id: str | None, task: Callable[..., object], *args: Any) -> None:
+        self.lane.run(lambda: self._guarded(id, task, *args))
 
-        def run() -> None:
-            try:
-                task()
-            except ClientClosed:
-                text = f"the session {self.id} has ended. Create another one."
-                self.server.error("SESSION_NOT_FOUND", text, id, self.id)
-            except Exception as error:
-                self._error("SDK_ERROR", error, id)
-
-        return run
+    def _guarded(self, id: str | None, task: Callable[..., object], *args: Any) -> None:
+        """Do *task*, and tell the front end of its failure."""
+        try:
+            task(id, *args)
+        except ClientClosed:
+            text = f"the session {self.id} has ended. Create another one."
+            self.server.error("SESSION_NOT_FOUND", text, id, self.id)
+        except Exception as error:
+            self._error("SDK_ERROR", error, id)
 
     def _error(self, code: str, error: BaseException, id: str | None) -> None:
         self.server.error(code, str(error), id, self.id, details_of(error))
@@ -398,7 +385,7 @@ class DocumentedSession(Session):
         def read(answer: Payload) -> Give:
             give = self._permission(request, answer)
             # Writing may have to wait for the CLI to read.
-            return lambda: self.lane.run(self._guarded(callback.id, give))
+            return lambda: self._in_order(callback.id, lambda _: give())
 
         callback = Callback(self, payload, read, lambda: request.deny(DENIED_IN_TIME))
         callback.open()

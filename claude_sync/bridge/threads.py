@@ -47,6 +47,12 @@ class Lane:
         """End the thread when all that came before is done."""
         self._tasks.put(None)
 
+    def finish(self) -> None:
+        """Wait until all that came before is done."""
+        self.stop()
+        if self.thread.ident:
+            self.thread.join()
+
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
             try:

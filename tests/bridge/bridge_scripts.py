@@ -162,26 +162,6 @@ def refuses_controls(cli):
             cli.answer("ok", to=message)
 
 
-def next_question(cli):
-    """The next user message; requests before it are granted."""
-    while True:
-        message = cli.receive()
-        if message["type"] == "user":
-            return message
-        cli.reply(message)
-
-
-def dies_idle(cli):
-    """Answer once, and die, idle; one that is resumed lives on."""
-    cli.accept()
-    resumed = any(word.startswith("--resume") for word in cli.argv)
-    cli.answer("resumed" if resumed else "first", to=next_question(cli))
-    if resumed:
-        cli.expect_end()
-    cli.print_error("fatal: bored")
-    cli.exit(4)
-
-
 def says_it_to_people(cli):
     """Tell people something before the greeting, and in the turn."""
     cli.print_error("before")

@@ -11,7 +11,6 @@ from bridge_clients import PATIENCE, own_bridge, traffic_is_valid
 
 import claude_sync
 from claude_sync import CliDidNotStart, CliExited
-from claude_sync.support.waiting import Deadline
 from claude_sync.testing import StandIn
 
 ECHO = StandIn().command
@@ -131,17 +130,6 @@ def test_control_methods(client):
     assert caught.value.code == "unsupported_request"
 
 
-def test_context_and_steering(client):
-    """Both find their way, and the next question its own answer."""
-    client.ask("hi", timeout=PATIENCE)
-    client.add_context("remember this")
-    assert client.ask("next", timeout=PATIENCE) == "echo: next"
-    turn = client.submit("[[sleep 0.5]] slow")
-    client.steer("and more")
-    assert "slow" in turn.result(PATIENCE)
-    assert client.ask("last", timeout=PATIENCE) == "echo: last"
-
-
 def test_answers_of_a_form(client):
     """The CLI is started again for it, there."""
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -159,20 +147,17 @@ def test_a_cli_that_dies_is_resumed(client_of):
     assert client.ask("go on", timeout=PATIENCE) == "resumed"
 
 
-def test_the_death_of_an_idle_cli_is_noticed_at_once(client_of):
-    """As without a bridge: the client is crashed before anybody asks, and then resumes."""
-    client = client_of(scripts.dies_idle)
-    assert client.ask("go", timeout=PATIENCE) == "first"
-    ended = client._session.changes.wait_for(lambda: client.state == "crashed", Deadline(PATIENCE))
-    assert ended
-    assert client._session.connection.error.exit_code == 4
-    assert client.ask("go on", timeout=PATIENCE) == "resumed"
-
-
 def test_what_the_backend_does_not_allow_is_told():
     """A backend that trusts nobody refuses, and says how it would not."""
     refused = pytest.raises(CliDidNotStart, match="--trust-client")
     with claude_sync.bridge.Bridge() as bridge, bridge.client(cli=ECHO) as client, refused:
+        client.ask("hi", timeout=PATIENCE)
+
+
+def test_files_are_those_of_the_other_side(client_of):
+    """Nothing is read here: the backend says what it does not find."""
+    client = client_of(settings="/far/away.json", sandbox={"enabled": True})
+    with pytest.raises(CliDidNotStart, match=r"/far/away\.json"):
         client.ask("hi", timeout=PATIENCE)
 
 

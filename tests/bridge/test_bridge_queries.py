@@ -83,9 +83,3 @@ def test_a_call_that_cannot_be_is_an_error(session, payload, about):
     front.send_raw(json.dumps(message).encode() + b"\n")
     assert about in front.error(id="q", code="QUERY_METHOD_FAILED")["message"]
     assert front.call(session_id, "setModel", "opus")["success"]
-
-
-def test_trust_lets_everything_through(front_end):
-    """Also what could undo the rules."""
-    front = front_end(trust_client=True)
-    assert front.call(front.create(), "setPermissionMode", "bypassPermissions")["success"]

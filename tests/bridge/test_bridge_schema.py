@@ -8,25 +8,13 @@ import sys
 
 import jsonschema
 import pytest
-from bridge_front_end import SCHEMA, validator
+from bridge_front_end import SCHEMA
 
 from claude_sync.bridge import envelopes
 from claude_sync.bridge.command import schema
 
 WHOLE = jsonschema.Draft202012Validator(SCHEMA)
 
-GOOD = [
-    {"type": "session.create", "id": "1", "payload": {"prompt": "x", "cwd": "/"}},
-    {"type": "session.create", "payload": {"options": {"hooks": {"Stop": [{}]}, "model": None}}},
-    {"type": "session.send", "session_id": "s", "payload": {"message": "x"}},
-    {"type": "session.send", "session_id": "s", "payload": {"message": [{"type": "text"}]}},
-    {"type": "session.kill", "id": "1", "session_id": "s"},
-    {"type": "callback.response", "id": "1", "payload": {"behavior": "allow"}},
-    {"type": "query.call", "session_id": "s", "payload": {"method": "setModel", "args": [None]}},
-    {"type": "sdk.message", "session_id": "s", "payload": {"type": "anything", "x": [1]}},
-    {"type": "query.result", "session_id": "s", "payload": {"success": True, "result": None}},
-    {"type": "error", "payload": {"code": "SDK_ERROR", "message": "x"}},
-]
 BAD = [
     {"type": "session.destroy", "payload": {}},
     {"type": "session.create", "payload": {"options": {"modle": "x"}}},
@@ -47,13 +35,6 @@ BAD = [
 def test_the_schema_is_one():
     """By the rules of JSON Schema."""
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-
-
-@pytest.mark.parametrize("message", GOOD, ids=json.dumps)
-def test_what_may_be_said_fits(message):
-    """One of all messages, and the one of its type."""
-    WHOLE.validate(message)
-    validator(message["type"]).validate(message)
 
 
 @pytest.mark.parametrize("message", BAD, ids=json.dumps)

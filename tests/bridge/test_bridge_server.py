@@ -12,7 +12,6 @@ import pytest
 from bridge_front_end import PATIENCE
 
 from claude_sync.bridge import serve, server
-from claude_sync.bridge.server import Server
 from claude_sync.testing import StandIn
 
 PERMISSION = '[[tool Bash {"command": "ls"}]]'
@@ -184,24 +183,6 @@ def test_a_prompt_that_cannot_be_is_no_session(front_end, prompt):
     assert "prompt" in front.error(id="first", code="INVALID_MESSAGE")["message"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "code"),
-    [("session.create", "SESSION_CREATE_FAILED"), ("query.call", "QUERY_METHOD_FAILED")],
-)
-def test_what_nobody_has_foreseen_has_the_code_of_its_kind(front_end, monkeypatch, kind, code):
-    """A front end knows what failed."""
-
-    def fails(*_):
-        raise RuntimeError("unheard of")
-
-    monkeypatch.setattr("claude_sync.bridge.server.plan_of", fails)
-    monkeypatch.setattr(Server, "_session_of", fails)
-    front = front_end()
-    payload = {"method": "accountInfo"} if kind == "query.call" else {}
-    id = front.send(kind, payload, session_id="x")
-    assert "unheard of" in front.error(id=id, code=code)["message"]
-
-
 # Mistakes.
 
 
@@ -254,7 +235,7 @@ def test_a_line_nobody_has_foreseen_is_told_and_the_connection_lives(front_end, 
     with monkeypatch.context() as patch:
         patch.setattr(server.Envelope, "read", lambda _: 1 // 0)
         front.send_raw(b"{}\n")
-        told = front.error(code="INVALID_MESSAGE")
+        told = front.error(code="SDK_ERROR")
     assert "ZeroDivisionError" in told["message"]
     assert front.result(front.create("still there"))["result"] == "echo: still there"
 

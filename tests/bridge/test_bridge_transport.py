@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from patience import PATIENCE
 
 from claude_sync import Options
 from claude_sync.bridge.transport import DocumentedTransport, SessionTransport
@@ -97,22 +96,6 @@ def envelope(kind, payload, **ids):
 CREATED = envelope("session.created", {"sdk_session_id": None, "raw": True}, id="1-1")
 
 
-def test_the_session_is_made_when_the_client_greets(transport, backend):
-    """With the settings of both sides; what was said before it is there is said then."""
-    assert not backend.sent
-    transport.write(GREETING)
-    transport.write(QUESTION)
-    options = backend.sent[0]["payload"]["options"]
-    assert (options["model"], options["effort"]) == ("opus", "high")
-    transport.receive(CREATED)
-    assert backend.named == [ID]
-    assert transport.write_now(QUESTION + QUESTION) == 2 * len(QUESTION)
-    assert backend.kinds() == ["session.create", *["session.line"] * 4]
-    said = [json.loads(GREETING), *[json.loads(QUESTION)] * 3]
-    assert [each["payload"] for each in backend.sent[1:]] == said
-    assert transport.argv == ("backend",)
-
-
 def test_the_backend_hears_how_much_was_read(transport, backend, monkeypatch):
     """Once half of the room was used, so that it can go on before all of it is."""
     monkeypatch.setattr("claude_sync.bridge.transport.CREDIT", 1000)
@@ -126,42 +109,6 @@ def test_the_backend_hears_how_much_was_read(transport, backend, monkeypatch):
     assert backend.sent[-1]["payload"] == {"bytes": 500}
 
 
-def test_closing_waits_for_the_session_to_be_killed(transport, backend):
-    """What was said before can be read, then comes the end; also of a CLI that is dead."""
-    transport.write(GREETING)
-    transport.receive(CREATED)
-    transport.receive_lines([b'{"type": "last"}'])
-    closer = threading.Thread(target=transport.close, args=(PATIENCE,))
-    closer.start()
-    assert backend.killed.wait(PATIENCE)
-    transport.receive(envelope("session.ended", {"exit_code": 1}))
-    closer.join(0.05)
-    assert closer.is_alive()
-    transport.receive(envelope("session.killed", {}, id="x"))
-    closer.join(PATIENCE)
-    assert not closer.is_alive()
-    assert backend.kinds()[-1] == "session.kill"
-    assert json.loads(transport.read()) == {"type": "last"}
-    assert (transport.read(), transport.read_error(), transport.exit_code) == (b"", b"", 1)
-
-
-def test_closing_what_was_never_made_is_quick(transport, backend):
-    """There is nothing to wait for, and nothing is sent."""
-    transport.close(10_000)
-    assert transport.read() == b""
-    assert not backend.sent
-    with pytest.raises(BrokenPipeError):
-        transport.write(GREETING)
-
-
-def test_closing_has_an_end(transport):
-    """A backend that never answers is not waited for."""
-    transport.write(GREETING)
-    transport.close(0.05)
-    assert transport.read() == b""
-    assert transport.exit_code is None
-
-
 def test_a_session_that_is_made_too_late_is_killed(transport, backend):
     """Nothing stays behind in the backend."""
     transport.write(GREETING)
@@ -169,30 +116,6 @@ def test_a_session_that_is_made_too_late_is_killed(transport, backend):
     assert transport.exit_code == -9
     transport.receive(CREATED)
     assert backend.kinds() == ["session.create", "session.kill"]
-
-
-def test_the_end_of_the_cli_is_the_end_of_the_session(transport, backend):
-    """Its last words and exit code are told, and the backend may forget it."""
-    transport.write(GREETING)
-    transport.receive(CREATED)
-    transport.receive(envelope("session.stderr", {"line": "out of luck"}))
-    transport.receive(envelope("session.ended", {"exit_code": 5}))
-    assert transport.read_error() == b"out of luck\n"
-    assert transport.read() == b""
-    assert transport.wait(0) == 5
-    assert backend.kinds()[-1] == "session.kill"
-    with pytest.raises(BrokenPipeError):
-        transport.write(QUESTION)
-
-
-def test_the_end_of_the_backend_is_the_end_of_the_session(transport):
-    """Whoever reads hears why."""
-    transport.write(GREETING)
-    transport.backend_ended(["no more memory", "the backend has ended"], 137)
-    assert transport.read() == b""
-    said = b"".join(iter(transport.read_error, b""))
-    assert said == b"no more memory\nthe backend has ended\n"
-    assert transport.exit_code == 137
 
 
 # In the words of the document.

@@ -78,6 +78,34 @@ def test_settings_that_are_no_flags_are_in_the_greeting(tunnel):
     assert greeting["request"]["title"] == "A title"
 
 
+# A backend whose first session is there when nobody wants it any more.
+LATE = """
+import json, sys
+create = json.loads(sys.stdin.readline())
+sys.stdin.readline()
+created = {"type": "session.created", "id": create["id"], "session_id": "late", "payload": {}}
+print(json.dumps(created), flush=True)
+with open(sys.argv[1], "w") as told:
+    told.write(sys.stdin.readline())
+sys.stdin.read()
+"""
+
+
+def test_a_session_that_comes_too_late_is_killed(tmp_path):
+    """Nobody else would know of it."""
+    told = tmp_path / "told"
+    backend = Backend([sys.executable, "-c", LATE, str(told)])
+    for _ in range(2):
+        transport = SessionTransport(lambda: backend)
+        transport.start(Launch(("claude",), {}, None, {}, options=Options()))
+        transport.write(json.dumps(GREETING).encode() + b"\n")
+        transport.kill()
+        transport.free()
+    killed = json.loads(wait_until(lambda: told.exists() and told.read_text()))
+    assert (killed["type"], killed["session_id"]) == ("session.kill", "late")
+    backend.close(PATIENCE)
+
+
 def test_a_session_that_is_not_read_is_held_up_alone(front_end, tmp_path, until_still):
     """Its CLI is read as far as there is room; another one is read to its end."""
     front = front_end(scripts.floods, settings={"lines": 300, "patience": 120})

@@ -23,7 +23,7 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
 from ...errors import BudgetExceeded, CliNotFound, UsageError
@@ -66,8 +66,6 @@ class Launch:
         temporary_files: Private files it reads, each alone in a private folder.
         options: The options in force for this start, for transports that pass them on in
             another form: the conversation to go on with, the model in use.
-        confidential: Settings that may hold secrets and that the client does not have itself:
-            transports that pass such settings on add them, for recordings.
 
     """
 
@@ -77,7 +75,6 @@ class Launch:
     initialize: dict[str, Any]
     temporary_files: tuple[str, ...] = ()
     options: Options | None = None
-    confidential: list[Any] = field(default_factory=list)
 
     def remove_temporary_files(self) -> None:
         """Remove them and their folder. Once the process has ended; twice is harmless."""
@@ -283,7 +280,11 @@ def with_sandbox(options: Options, cwd: str | None) -> Any:
     if settings is not None and not isinstance(settings, Mapping):
         given = os.fspath(settings)
         is_text = given.lstrip().startswith("{")
-        settings = parsed_json("settings", given) if is_text else json_in("settings", given, cwd)
+        if is_text:
+            settings = parsed_json("settings", given)
+        else:
+            # The files of a transport may be on another machine.
+            settings = {} if options.transport is not None else json_in("settings", given, cwd)
     return {**(settings or {}), "sandbox": options.sandbox}
 
 

@@ -99,8 +99,7 @@ class Recorder:
         """A process was started; what it says comes after this."""
         with self._recording():
             options = session.options
-            own = (options.mcp_servers, options.settings, options.agents)
-            configurations = (*own, *launch.confidential)
+            configurations = (options.mcp_servers, options.settings, options.agents)
             self._concealer.learn(launch.environment, configurations)
             self._lives += 1
             self._run = f"{self._name}-{self._lives}"

@@ -215,3 +215,11 @@ def repeats_its_input(cli):
     """Print what it reads, and exit at the end of its input."""
     while True:
         cli.say(cli.receive())
+
+
+def repeats_requests(cli):
+    """Answer each request with itself."""
+    cli.accept()
+    while True:
+        message = cli.receive()
+        cli.reply(message, asked=message.get("request"))

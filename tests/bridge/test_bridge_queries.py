@@ -34,8 +34,17 @@ def test_the_eight_methods_answer(session):
     ):
         assert front.call(session_id, method, value) == {"success": True, "result": None}
     assert front.call(session_id, "setModel")["success"]
-    assert "filesChanged" in front.call(session_id, "rewindFiles", UUID, {"dryRun": True})["result"]
-    assert "filesChanged" not in front.call(session_id, "rewindFiles", UUID)["result"]
+
+
+def test_files_can_be_rewound_for_a_trial(front_end):
+    """The options of the method reach the CLI, in both spellings."""
+    front = front_end(scripts.repeats_requests)
+    session_id = front.create()
+    for options in ({"dryRun": True}, {"dry_run": True}):
+        asked = front.call(session_id, "rewindFiles", UUID, options)["result"]["asked"]
+        assert (asked["user_message_id"], asked["dry_run"]) == (UUID, True)
+    asked = front.call(session_id, "rewindFiles", UUID)["result"]["asked"]
+    assert not asked.get("dry_run")
 
 
 def test_a_change_keeps_its_place_among_the_messages(session):

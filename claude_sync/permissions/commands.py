@@ -47,6 +47,8 @@ NOT_BY_WILDCARD = (
 ) - RUNNING_WORDS.keys()
 
 MOST_WORDS_OF_A_RUNNER = 250
+# A longer one would take long to compare with the patterns of some programs.
+LONGEST_WORD = 4_000
 TOKEN = re.compile(r"[\w./+-]+", re.ASCII)
 
 
@@ -133,6 +135,8 @@ def may_match(glob: Glob, words: Sequence[str]) -> bool:
         was_option, option = option, word[:1] == "-" or word[:1] in MARKS
         # Perhaps the word before had this one for its value.
         state = following | state if option or was_option else following
+        if not state:
+            return False
     return bool(state & glob.end)
 
 
@@ -188,7 +192,7 @@ def running_words(name: str, words: Sequence[str]) -> Optional[List[int]]:
     pattern = RUNNING_WORDS.get(name)
     if pattern is None:
         return []
-    if any(map(may_be_option, words[1:])):
+    if any(len(word) > LONGEST_WORD or may_be_option(word) for word in words[1:]):
         return None
     found = [at for at, word in enumerate(words) if at and pattern.fullmatch(word)]
     plain = [at for at, word in enumerate(words) if at and not word.startswith("-")]
@@ -297,6 +301,8 @@ def words_covered(
     peeled = PATTERNS["peeled"].match(" ".join(words))
     start = peeled.group().count(" ") if peeled else 0
     if not peeled or " ".join([*words[:start], ""]) != peeled.group() or start >= len(words):
+        return False
+    if len(words) > MOST_WORDS_OF_A_RUNNER:
         return False
     if words[0] == "xargs":
         # Whatever it reads is added, so that an exact rule is not enough.

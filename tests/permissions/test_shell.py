@@ -227,8 +227,28 @@ def test_a_rule_with_a_wildcard_covers_no_other_program(rule, line):
     assert decided(policies.allow_tools(rule), "Bash", {"command": line}) is None
 
 
-@each("line", ["$(" * 50 + ")" * 50, "x" * 60_000, "sudo " + "a " * 400, "(" * 9000])
+@each(
+    "line",
+    [
+        *("$(" * 50 + ")" * 50, "x" * 60_000, "sudo " + "a " * 400, "(" * 9000),
+        *("xargs " * 300 + "ls", "timeout 5 " * 4000 + "ls"),
+    ],
+)
 def test_what_is_made_to_take_long_is_given_up(line):
     """The line comes from the model."""
     assert denied(line)
     assert not allowed(line)
+
+
+@each(
+    "line",
+    [
+        *("sed '" + "1,2p;" * 4000 + "x'", "sed '" + "1 p; " * 4000 + "x'", "x" * 49_000),
+        *("awk '" + "print " * 8000 + "'", "tar --i" + "a" * 40_000 + "!", "GIT_" * 12_000),
+        *("find " + "-exec a " * 2000, "cmake " + "COMPILER" * 6000, "nice -n 5 " * 20 + "x"),
+    ],
+)
+def test_what_could_take_for_ever_is_decided(line):
+    """Not timed: each of these took minutes, or a stack, in some way of comparing."""
+    assert not allowed(line)
+    denied(line)

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic
@@ -67,7 +66,6 @@ LEGEND = {
     "hook": "hook",
 }
 WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 900, 240, 84, 66, 24, 14
-LABEL_COLUMNS = 32
 # More tool calls than this share a row for each tool; and there are no more rows than so many.
 MOST_CALLS, MOST_ROWS = 30, 60
 # How wide a sign of the small texts is, about.
@@ -429,8 +427,10 @@ def drawn(timeline: Timeline, *, alone: bool) -> Iterator[str]:
         yield text_at(x, TOP - 8, label, more)
     for number, row in enumerate(rows):
         top = TOP + ROW * number
-        label = shortened(row.label, LABEL_COLUMNS - 2 * row.indent)
-        yield text_at(14 + 14 * row.indent, top + 16, label)
+        # An element of its own, which cuts off what does not fit.
+        x = 14 + 14 * row.indent
+        label = text_at(0, 16, " ".join(row.label.split()))
+        yield f'<svg x="{x}" y="{top}" width="{LEFT - 8 - x}" height="{ROW}">{label}</svg>'
         until = float(LEFT)
         for span in row.spans:
             begin = starts.get(span.turn, 0.0)
@@ -496,17 +496,6 @@ def text_at(x: float, y: float, text: str, more: str = "") -> str:
 def xml(text: str) -> str:
     """For an element or an attribute; without what XML cannot carry."""
     return escape(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
-
-
-def shortened(text: str, columns: int) -> str:
-    """As much of a text as fits; signs of some scripts are twice as wide."""
-    text = " ".join(text.split())
-    used = 0
-    for place, char in enumerate(text):
-        used += 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        if used > columns:
-            return text[: max(place - 1, 1)] + "…"
-    return text
 
 
 def tick_step(longest: float) -> float:

@@ -114,7 +114,7 @@ def talk(client: Client, view: View, cwd: Any) -> None:
         if line in LEAVE:
             return
         if line == "/help":
-            view.say((inspect.getdoc(chat) or "").split("\n\n")[1])
+            view.say((inspect.getdoc(chat) or "").partition("\n\n")[2].partition("\n\n")[0])
         elif line == "/cost":  # the CLI's own begins anew with each of its processes
             tokens = sum(int(client.usage.get(name, 0)) for name in COUNTED)
             view.say(f"${client.cost_usd:.4f} in this chat, {tokens:,} tokens")

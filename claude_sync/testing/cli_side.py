@@ -388,7 +388,7 @@ class CliSide:
             prompt: What the question must be, if that matters.
             to: The question, if it was received already.
             pieces: How the text is cut when it is streamed; by words, by default.
-            announced: Whether it was told already that the question is queued.
+            announced: Whether the client knows already that the question is queued.
             fields: Fields of the result.
 
         Returns:

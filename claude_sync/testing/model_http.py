@@ -116,7 +116,7 @@ class LoopbackServer(ThreadingHTTPServer):
         seconds = frame if isinstance(frame, (int, float)) else float("inf")
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and not event.wait(min(SLICE, left)):
-            if self.stopped.is_set() or has_hung_up(connection):
+            if has_hung_up(connection):  # or stop() has ended it
                 raise HungUp
 
 

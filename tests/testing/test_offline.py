@@ -217,6 +217,8 @@ def test_made_up_data_fit_their_form(open_client):
         ({"type": "array", "items": {"type": "null"}, "minItems": 2}, [None, None]),
         ({"$ref": "#/$defs/X", "$defs": {"X": {"const": 3}}}, 3),
         ({"$ref": "#/nowhere"}, None),
+        ({"properties": {"a": {"type": "integer"}}}, {"a": 1}),
+        ({"type": "object"}, {}),
         ({"type": "string", "pattern": "^[0-9.]+$"}, "1"),
         ({"type": "string", "pattern": "(?<"}, "echo"),
     ],

@@ -3,7 +3,7 @@ Play small conversations with a Claude Code CLI and a model on this machine.
 
 Tells which fields of the messages are new or gone against what is recorded: the scene, the kind
 of message ("in" is to the CLI, "out" from it), what happened, and to which field. What is the
-same in several scenes is told with the first of them. Nothing is asked of the service: no
+same in several scenes is listed with the first of them. Nothing is asked of the service: no
 account, no network, no cost.
 
 examples:

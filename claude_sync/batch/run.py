@@ -162,7 +162,7 @@ class Run:
             raise self._fatal
 
     def _send_more(self) -> None:
-        """Send as much as the pace allows, or until the next item came without sending."""
+        """Send as much as the pace allows; what needs no sending is finished at once."""
         while not self.stopped and self._fatal is None:
             self._hear(0.0)  # what came meanwhile has cost something
             if self.pace.wait(time.monotonic()) != 0.0:
@@ -177,8 +177,6 @@ class Run:
                 return
             if item is not None:
                 self._finish(item, task)
-                if not self._rules.ordered or task.number == self._taken:
-                    return
         self._give_up_waiting()
 
     def _due_again(self) -> Task | None:

@@ -130,7 +130,6 @@ def attempt(
     except Exception as error:  # whatever is wrong with the prompt
         failure = error
     effects = seat.tools > tools
-    seat.is_spoiled |= effects
     return Outcome(
         answer,
         failure,

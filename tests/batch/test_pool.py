@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 from concurrent.futures import wait
+from types import SimpleNamespace
 
 import pytest
 from patience import PATIENCE, wait_until
@@ -16,12 +17,14 @@ from claude_sync import (
     BudgetExceeded,
     CalledFromHandler,
     ClientClosed,
+    CliNotFound,
     Options,
     Overloaded,
     Pool,
     TurnInterrupted,
     UsageError,
 )
+from claude_sync.batch.crew import Question
 from claude_sync.testing import ScriptedCli, StandIn
 
 STYLES = ("new", "old")
@@ -155,6 +158,14 @@ def test_a_cli_that_does_not_forget_is_replaced(playing, lives):
     assert len(lives) >= 3
 
 
+def test_an_old_cli_is_not_asked_to_clear(playing, lives):
+    """It does not list the command: each question has a process of its own."""
+    pool = playing(remembers, size=1, style="old")
+    assert [pool.ask(word, timeout=PATIENCE) for word in "ab"] == ["a", "b"]
+    assert len(lives) >= 2
+    assert not any(hasattr(life, "was_cleared") for life in lives)
+
+
 def test_a_cli_that_used_a_tool_is_replaced(playing, lives):
     """Tools leave things behind that /clear does not remove."""
     pool = playing(uses_a_tool, size=1)
@@ -187,7 +198,7 @@ def test_a_client_is_replaced_after_some_questions(playing, lives):
     pool = playing(remembers, size=1, max_turns_per_client=2)
     for number in range(4):
         assert pool.ask(str(number), timeout=PATIENCE) == str(number)
-    assert len(lives) in (2, 3)  # the third is started ahead
+    wait_until(lambda: len(lives) == 3)  # the third is started ahead
 
 
 def test_a_client_is_lent_for_a_conversation():
@@ -233,6 +244,16 @@ def test_a_timeout_before_a_client_is_ready_says_so():
         assert (caught.value.sent, caught.value.what) == (False, "no client of the pool was ready")
 
 
+def test_a_cli_that_is_missing_is_told(caplog):
+    """Whoever asks gets the reason, each time; nobody waits for ever."""
+    with Pool(2, cli="/nowhere/claude") as pool:
+        for _ in range(2):
+            with pytest.raises(CliNotFound):
+                pool.ask("hello", timeout=PATIENCE)
+        with pytest.raises(CliNotFound):
+            pool.submit("hello").result(PATIENCE)
+
+
 def test_a_question_whose_time_is_up_is_not_asked_any_more():
     """It waited for a client for too long."""
     with Pool(1, **stand_in(cost=0.25)) as pool:
@@ -247,11 +268,12 @@ def test_a_question_whose_time_is_up_is_not_asked_any_more():
 
 def test_closing_ends_everything():
     """Whoever waits is told; nothing is accepted afterwards; twice is harmless."""
-    pool = Pool(1, **stand_in())
+    pool = Pool(1, name="to-be-closed", **stand_in())
     with pool.client(timeout=PATIENCE) as client:
         waiting = pool.submit("nobody will answer")
         turn = client.submit("[[sleep 60]] hello")
         pool.close()
+        assert not [t for t in threading.enumerate() if t.name.startswith("to-be-closed")]
         with pytest.raises(ClientClosed):
             turn.result(PATIENCE)
     with pytest.raises(ClientClosed, match=r"the pool (is|was) closed.* Make a new Pool"):
@@ -274,6 +296,7 @@ def test_a_question_can_be_cancelled():
         queued = pool.submit("hello")
         while running.turn is None:
             threading.Event().wait(0.005)
+        (client,) = pool._crew.clients
         assert queued.cancel()
         assert not running.cancel()
         with pytest.raises(TurnInterrupted):
@@ -281,6 +304,17 @@ def test_a_question_can_be_cancelled():
         assert queued.cancelled()
         assert not running.cancel()
         assert pool.ask("and now?", timeout=PATIENCE) == "echo: and now?"
+        assert client not in pool._crew.clients
+
+
+def test_a_question_that_is_cancelled_while_it_begins_is_interrupted():
+    """Its turn comes after cancel(), and sees it."""
+    cancelled = threading.Event()
+    question = Question("hello")
+    question.set_running_or_notify_cancel()
+    assert not question.cancel()
+    question.runs_as(SimpleNamespace(cancel=cancelled.set))
+    assert cancelled.is_set()
 
 
 def test_a_budget_holds_for_a_client_that_is_lent():

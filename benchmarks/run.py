@@ -273,6 +273,19 @@ PLANS = {
     "qt_windows": task(
         "qt", 100_000, ("timer of a Qt window late, 99 of 100", "ms", slowest), programs=QT
     ),
+    **{
+        f"{kit}_{name}": task(
+            f"{kit}_{name}",
+            count,
+            (f"timer of a {title} late, 99 of 100", "ms", slowest),
+            programs=side,
+        )
+        for kit, side in (("tk", TK), ("qt", QT))
+        for name, count, title in (
+            ("chat", 100_000, f"{kit.title()} chat"),
+            ("long_chat", 2000, f"{kit.title()} chat of {{all:,}} messages"),
+        )
+    },
     "large_messages": task(
         "large",
         64 * 2**20,

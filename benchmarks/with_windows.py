@@ -43,7 +43,7 @@ def qt(cli, count):
     """A window of Qt."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from claude_sync.gui import qt
-    from claude_sync.gui.qt_binding import QtCore, QtGui, QtWidgets
+    from claude_sync.gui.qt_binding import QtGui, QtWidgets
 
     application = QtWidgets.QApplication(["benchmark"])
     view = QtWidgets.QPlainTextEdit()
@@ -57,26 +57,30 @@ def qt(cli, count):
         view.moveCursor(QtGui.QTextCursor.MoveOperation.End)
         view.insertPlainText(text)
 
+    client = claude_sync.Client(cli=cli)
+    qt.attach(client, view)
+    after = after_of(view)
+    return lateness(client, count, draw, after, application.exec, application.quit)
+
+
+def after_of(widget):
+    """What Tk calls ``after``, for a widget of Qt."""
+    from claude_sync.gui.qt_binding import QtCore
+
     def after(milliseconds, function):
-        precise = QtCore.Qt.TimerType.PreciseTimer
-        timer = QtCore.QTimer(view, singleShot=True, timerType=precise)
+        timer = QtCore.QTimer(widget)
+        timer.setSingleShot(True)
+        timer.setTimerType(QtCore.Qt.TimerType.PreciseTimer)
         timer.timeout.connect(function)
         timer.timeout.connect(timer.deleteLater)
         timer.start(milliseconds)
 
-    client = claude_sync.Client(cli=cli)
-    qt.attach(client, view)
-    return lateness(client, count, draw, after, application.exec, application.quit)
+    return after
 
 
-def lateness(client, count, draw, after, loop, leave):
-    """Run the *loop* until *count* deltas are drawn; how late each call of the timer was."""
-    late, received = [], []
-
-    def show(text):
-        received.append(len(text))
-        # As a model writes: a text of lines, not one line of megabytes.
-        draw(text.replace(". ", ".\n"))
+def ticking(after):
+    """Set timers, one after the other: by how much each was late, as they come."""
+    late = []
 
     def set_timer():
         due = time.perf_counter() + TICK / 1000
@@ -86,11 +90,91 @@ def lateness(client, count, draw, after, loop, leave):
         late.append(time.perf_counter() - due)
         set_timer()
 
+    set_timer()
+    return late
+
+
+def tk_chat(cli, count):
+    """A chat of Tk into which an answer streams."""
+    return tk_chat_of(cli, [f"stream {count}"])
+
+
+def tk_chat_of(cli, prompts):
+    """A chat of Tk."""
+    import tkinter
+
+    from claude_sync.gui.tk import ChatFrame
+
+    root = tkinter.Tk()
+    root.geometry("800x600")
+    chat = ChatFrame(root, cli=cli)
+    chat.pack(fill="both", expand=True)
+    root.update()
+    return chat_lateness(chat, prompts, root.after, root.mainloop, root.quit)
+
+
+def tk_long_chat(cli, count):
+    """A chat of Tk with many messages."""
+    return tk_chat_of(cli, ["stream 3"] * (count // 2))
+
+
+def qt_chat(cli, count):
+    """A chat of Qt into which an answer streams."""
+    return qt_chat_of(cli, [f"stream {count}"])
+
+
+def qt_long_chat(cli, count):
+    """A chat of Qt with many messages."""
+    return qt_chat_of(cli, ["stream 3"] * (count // 2))
+
+
+def qt_chat_of(cli, prompts):
+    """A chat of Qt."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from claude_sync.gui.qt import ChatWidget
+    from claude_sync.gui.qt_binding import QtWidgets
+
+    application = QtWidgets.QApplication(["benchmark"])
+    chat = ChatWidget(cli=cli)
+    chat.resize(800, 600)
+    chat.show()
+    application.processEvents()
+    after = after_of(chat)
+    return chat_lateness(chat, prompts, after, application.exec, application.quit)
+
+
+def chat_lateness(chat, prompts, after, loop, leave):
+    """Ask one prompt after the other; how late each call of the timer was."""
+    left = list(prompts)
+
+    def go_on(_=None):
+        if left:
+            chat.ask(left.pop())
+        else:
+            leave()
+
+    chat.on_answer(lambda _: after(1, go_on))
+    late = ticking(after)
+    after(1, go_on)
+    loop()
+    chat.client.close()
+    return late
+
+
+def lateness(client, count, draw, after, loop, leave):
+    """Run the *loop* until *count* deltas are drawn; how late each call of the timer was."""
+    received = []
+
+    def show(text):
+        received.append(len(text))
+        # As a model writes: a text of lines, not one line of megabytes.
+        draw(text.replace(". ", ".\n"))
+
     client.on_text(show)
     client.start()
     turn = client.submit(f"stream {count}")
     turn.add_done_callback(lambda _: leave())
-    set_timer()
+    late = ticking(after)
     loop()
     turn.result()
     client.close()

@@ -12,6 +12,7 @@ A toolkit's chat, conversation and search bar are mixed from these classes and i
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from time import monotonic
 from typing import Any, Callable, Iterator, List, Tuple
@@ -27,6 +28,8 @@ __all__ = ["ChatMethods", "RowList", "Search", "details", "diff_kind", "headline
 # Milliseconds between two drawings at least; after one that took long, so many times that.
 FRAME = 16
 REST = 4
+# So long rows are drawn at a time; there may be more of them than the event loop can wait for.
+MOST_SECONDS = 0.004
 # Milliseconds between two looks at the clock while an answer is written.
 TICK = 100
 SPINNER = "◐◓◑◒"
@@ -101,6 +104,10 @@ class ChatMethods:
 
     # Of the toolkit.
 
+    def changed(self) -> None:
+        """Draw soon what there is to draw."""
+        raise NotImplementedError
+
     def copy_text(self, text: str) -> None:
         """Put a text into the clipboard."""
         raise NotImplementedError
@@ -157,10 +164,12 @@ class ChatMethods:
     def draw(self) -> None:
         """Draw what has changed; then rest, the longer the longer that took."""
         begun = monotonic()
-        self.conversation.draw(self.presenter.rows())
+        is_complete = self.conversation.draw(self.presenter.rows(), MOST_SECONDS)
         self.composer.draw(self.presenter)
         spent = monotonic() - begun
         self.due = begun + spent + max(FRAME / 1000, REST * spent)
+        if not is_complete:
+            self.changed()
 
     def until_due(self) -> int:
         """In how many milliseconds it may be drawn again."""
@@ -201,8 +210,9 @@ class RowList:
         # What the toolkit has made of each row that is drawn: it has `row` and `version`.
         self.shown: List[Any] = []
 
-    def draw(self, rows: List[Row]) -> None:
-        """Draw what has changed."""
+    def draw(self, rows: List[Row], seconds: float = math.inf) -> bool:
+        """Draw what has changed, for so many seconds and one row more; whether that was all."""
+        end = monotonic() + seconds
         self.rows = rows
         wanted = self.reach.of(rows)
         keep = set(wanted)
@@ -216,6 +226,9 @@ class RowList:
             if self.shown[place].version != row.version:
                 self.shown[place].version = row.version
                 self.draw_row(place)
+                if monotonic() >= end and place + 1 < len(wanted):
+                    return False
+        return True
 
     def redraw(self) -> None:
         """Draw all of it again."""

@@ -13,6 +13,7 @@ and less often when drawing takes long: the event loop stays free.
 
 from __future__ import annotations
 
+import math
 import os
 from functools import partial
 from typing import Any, Callable, Dict, Iterator, List, Optional
@@ -220,11 +221,12 @@ class Conversation(RowList, QtWidgets.QScrollArea):  # type: ignore[misc]
         self.redraw()
         self._set_margins()
 
-    def draw(self, rows: List[Row]) -> None:
-        """Draw what has changed."""
-        super().draw(rows)
+    def draw(self, rows: List[Row], seconds: float = math.inf) -> bool:
+        """See :class:`RowList`."""
+        is_complete = super().draw(rows, seconds)
         self.empty.setVisible(not rows)
         self.earlier.setVisible(self.reach.first > 0)
+        return is_complete
 
     def make(self, place: int, row: Row) -> RowWidget:
         """See :class:`RowList`."""

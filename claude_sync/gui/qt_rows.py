@@ -425,6 +425,11 @@ def sheet(known: Colours, points: float) -> str:
         background: {known["box"]} }}
     #claude_column QGroupBox {{ background: transparent; border: none; margin-top: 22px }}
     #claude_column QGroupBox::title {{ subcontrol-origin: margin; color: {known["faint"]} }}
+    #claude_column QCheckBox::indicator, #claude_column QRadioButton::indicator {{ width: 13px;
+        height: 13px; border: 1px solid {known["faint"]}; background: {known["back"]} }}
+    #claude_column QRadioButton::indicator {{ border-radius: 7px }}
+    #claude_column QCheckBox::indicator:checked, #claude_column QRadioButton::indicator:checked {{
+        background: {known["accent"]} }}
     #claude_column QPushButton {{ background: {known["back"]}; color: {known["text"]};
         border: 1px solid {known["edge"]}; border-radius: 6px; padding: 6px 14px }}
     #claude_column QPushButton:hover {{ background: {known["bubble"]} }}

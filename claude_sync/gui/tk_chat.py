@@ -432,6 +432,7 @@ def style_all(chat: ChatFrame, known: Dict[str, str]) -> None:
     flat: Dict[str, Any] = {"relief": "flat", "borderwidth": 0}
     tool = {"padding": (7 * px, 4 * px), **flat}
     button = {"padding": (12 * px, 5 * px)}
+    mark = {"indicatorcolor": known["back"]}
     for name, ground, front, settings in (
         *(("Claude.TFrame", "back", "text", {}), ("Claude.TLabel", "back", "faint", {})),
         *(
@@ -445,7 +446,7 @@ def style_all(chat: ChatFrame, known: Dict[str, str]) -> None:
             ("ClaudeBox.TLabelframe", "box", "text", flat),
         ),
         ("ClaudeBox.TLabelframe.Label", "box", "faint", {}),
-        *((f"ClaudeBox.T{kind}button", "box", "text", {}) for kind in ("Radio", "Check")),
+        *((f"ClaudeBox.T{kind}button", "box", "text", mark) for kind in ("Radio", "Check")),
         ("ClaudeBox.TButton", "back", "text", {**button, **edge}),
         ("ClaudeBox.Strong.TButton", "accent", "back", {**button, **flat}),
         ("Claude.Send.TButton", "accent", "back", {"padding": 5 * px, "width": 3, **flat}),
@@ -462,6 +463,7 @@ def style_all(chat: ChatFrame, known: Dict[str, str]) -> None:
             ],
             foreground=[("disabled", known["back" if is_strong else "faint"])],
             relief=[],
+            indicatorcolor=[("selected", known["accent"])],
         )
     style.layout("Claude.TMenubutton", style.layout("Toolbutton"))
     thumb: Any = ("Vertical.Scrollbar.thumb", {"expand": "1", "sticky": "nswe"})

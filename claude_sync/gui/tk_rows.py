@@ -16,6 +16,7 @@ import base64
 import contextlib
 import io
 import itertools
+import math
 import textwrap
 import tkinter
 import webbrowser
@@ -336,14 +337,15 @@ class Conversation(RowList):
 
     # Drawing.
 
-    def draw(self, rows: List[Row]) -> None:
-        """Draw what has changed."""
+    def draw(self, rows: List[Row], seconds: float = math.inf) -> bool:
+        """See :class:`RowList`."""
         self.text.configure(state="normal")
-        super().draw(rows)
+        is_complete = super().draw(rows, seconds)
         self._draw_top("empty" if not rows else "earlier" if self.reach.first else "")
         self.text.configure(state="disabled")
         if self.reach.follows:
             self.text.see("end")
+        return is_complete
 
     def _draw_top(self, wanted: str) -> None:
         """What stands above the first row: a hint, or a button for what was before."""

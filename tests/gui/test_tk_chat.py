@@ -203,6 +203,15 @@ def make_own(root, until):
     return make
 
 
+def test_cells_of_a_table_are_complete():
+    """A long one has several lines."""
+    from claude_sync.gui.tk_rows import spans
+
+    long = " ".join(f"word{number}" for number in range(40))
+    drawn = "".join(text for text, _ in spans(f"| a | b |\n|---|---|\n| x | {long} |"))
+    assert [word for word in drawn.split() if word.startswith("word")] == long.split()
+
+
 def test_an_image_is_pasted(chat):
     """It goes with the next prompt."""
     entry = chat.widget.composer.entry
@@ -210,3 +219,24 @@ def test_an_image_is_pasted(chat):
     entry.event_generate("<<Paste>>")
     assert [each.name for each in chat.widget.presenter.attached] == ["image"]
     chat.until(lambda: chat.can_click("image  ✕"))
+
+
+def test_files_are_pasted_and_dropped(root, talk, tmp_path):
+    """Dropped ones by tkdnd, where the program has loaded it."""
+    from claude_sync.gui.tk import ChatFrame
+
+    names = ["a.txt", "b c.txt"]
+    for name in names:
+        (tmp_path / name).write_text("words")
+    root.tk.eval("namespace eval tkdnd {}; proc tkdnd::drop_target {args} {}")
+    widget = ChatFrame(root, client=talk().client)
+    entry = widget.composer.entry
+    links = {"text/uri-list": (tmp_path / "b c.txt").as_uri()}
+    entry.clipboard_get = lambda type: links[type] if type in links else root.tk.eval("error none")
+    entry.event_generate("<<Paste>>")
+    assert [each.name for each in widget.presenter.attached] == ["b c.txt"]
+    widget.presenter.remove_attached(0)
+    script = root.tk.call("bind", widget, "<<Drop:DND_Files>>")
+    files = root.tk.eval(f"list [list {{{tmp_path / names[0]}}} {{{tmp_path / names[1]}}}]")
+    assert root.tk.eval(script.replace("%D", files)) == "copy"
+    assert [each.name for each in widget.presenter.attached] == names

@@ -13,7 +13,7 @@ import claude_sync
 from claude_sync.gui import tk
 
 BLOCK = re.compile(r"^\.\. code-block:: py\n\n((?:    .*\n|\n)+)", re.MULTILINE)
-PAGES = ["README.rst", "docs/howto/tk.rst"]
+PAGES = ["docs/howto/tk.rst"]
 ASKED = 'Hello! [[tool Write {"file_path": "haiku.txt", "content": "threads wait in line"}]]'
 
 
@@ -73,6 +73,27 @@ def test_the_window_of_a_page(page, run, until, monkeypatch):
         root.destroy()
 
     run(page, person)
+
+
+@pytest.mark.parametrize("page", ["README.rst", "docs/howto/tk.rst"])
+def test_the_chat_of_a_page(page, tkinter, tmp_path, monkeypatch, until):
+    """A window with a whole chat in a few lines."""
+    block = next(
+        each for each in BLOCK.findall((ROOT / page).read_text("utf-8")) if "Frame(" in each
+    )
+
+    def person(root, *_):
+        (chat,) = root.winfo_children()
+        chat.ask("Hello")
+        until(root, lambda: "echo: Hello" in chat.conversation.text.get("1.0", "end"))
+        until(root, lambda: chat.client.state == "idle")
+        client = chat.client
+        root.destroy()
+        client.close()
+
+    monkeypatch.setenv("CLAUDE_CODE_PATH", executable(tmp_path, pace=0.001))
+    monkeypatch.setattr(tkinter.Misc, "mainloop", person)
+    exec(compile(textwrap.dedent(block), page, "exec"), {})
 
 
 @pytest.mark.parametrize("page", PAGES)

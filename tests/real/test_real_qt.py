@@ -127,7 +127,7 @@ def test_a_dialog_denies_with_a_reason(window, model, until, tmp_path):  # noqa:
     click(dialog.view.buttons["deny"])
     until(lambda: window.results, PATIENCE)
     assert not file.exists()
-    assert "tabs, please" in str(model.conversation[-1])
+    assert "tabs, please" in model.conversation[-1].tool_results[0].text
     assert window.view.toPlainText() == "Then not."
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 
 import bridge_scripts as scripts
@@ -62,72 +61,6 @@ def nothing_outlives_the_file():
     for thread in left:
         thread.join(5)
     assert not [thread.name for thread in left if thread.is_alive()]
-
-
-def test_functions_of_this_program_are_called(client_of):
-    """Claude's call comes here, and what it returns goes back; a failure as one."""
-    where = []
-
-    def add(a: int, b: int) -> int:
-        """Add two numbers."""
-        where.append(os.getpid())
-        return a + b
-
-    def fail() -> None:
-        """Fail."""
-        raise RuntimeError("out of order")
-
-    client = client_of(tools=[add, fail])
-    prompt = '[[tool mcp__claude_sync__add {"a": 1, "b": 2}]]'
-    assert client.ask(prompt, timeout=PATIENCE) == "mcp__claude_sync__add: 3"
-    assert where == [os.getpid()]
-    assert "out of order" in client.ask("[[tool mcp__claude_sync__fail {}]]", timeout=PATIENCE)
-
-
-def test_permissions(client_of):
-    """They are asked for with everything the CLI said, and decided here."""
-    client = client_of(scripts.asks_with_everything)
-    requests = []
-
-    @client.on_permission
-    def decide(request):
-        requests.append(request)
-        return request.allow({"file_path": "/tmp/x"}, permissions=request.suggestions)
-
-    answer = client.ask("go", timeout=PATIENCE)
-    (request,) = requests
-    assert (request.tool, request.blocked_path, request.reason) == ("Write", "/etc", "outside")
-    assert "/tmp/x" in answer
-    assert "acceptEdits" in answer
-
-
-def test_hooks(client):
-    """A hook of this program blocks a tool of the CLI there."""
-    called = []
-
-    @client.on_hook("PreToolUse", matcher="Bash")
-    def no_shell(event):
-        called.append(event.tool_input)
-        return claude_sync.hooks.block("not here")
-
-    @client.on_hook("PreToolUse", matcher="Read")
-    def other(event):
-        raise AssertionError("not for this tool")
-
-    answer = client.ask('[[tool Bash {"command": "ls"}]]', timeout=PATIENCE)
-    assert "not here" in answer
-    assert called == [{"command": "ls"}]
-
-
-def test_control_methods(client):
-    """They are the CLI's own replies."""
-    assert client.set_permission_mode("plan").mode == "plan"
-    assert client.set_model("opus").model == "opus"
-    assert client.side_question("what?").text == "echo: what?"
-    assert client.usage_report().cost_usd == 0
-    with pytest.raises(claude_sync.ControlError) as caught:
-        client.control("nonsense")
-    assert caught.value.code == "unsupported_request"
 
 
 def test_answers_of_a_form(client):

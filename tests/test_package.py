@@ -114,3 +114,10 @@ def test_a_whole_question_loads_nothing_optional():
     assert printed.startswith("echo: Hello")
     assert "subprocess" in imported
     assert not not_needed(imported)
+
+
+def test_it_works_without_docstrings():
+    """``python -OO`` leaves them out."""
+    words = [sys.executable, "-OO", "-I", "-S", "-c", AS_INSTALLED + WHOLE_QUESTION]
+    done = subprocess.run([*words, *StandIn().command], capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout) == (0, "echo: Hello\n"), done.stderr

@@ -68,7 +68,9 @@ class SignatureWithOptions:
         self._owner = owner
 
     def __get__(self, instance: object, owner: Any = None) -> Signature:
-        if owner is not self._owner:  # a subclass may have an __init__ of its own
+        # A subclass may have an __init__ of its own; and under python -OO, where classes have no
+        # docstrings, dataclasses ask for the signature before there are settings.
+        if owner is not self._owner or "SETTINGS" not in globals():
             raise AttributeError("__signature__")
         return signature_with(vars(owner)["__init__"], more=self._more)
 

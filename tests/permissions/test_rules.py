@@ -79,6 +79,8 @@ def test_a_deny_rule_sees_through_the_way_it_is_written(rule, command):
 def test_a_deny_rule_leaves_other_commands_alone():
     """An expansion in another place is no reason."""
     assert not answers("Bash(git push *)", "Bash", command="git add $X *.py")[1]
+    assert not answers("Bash(npm publish *)", "Bash", command="npm run publish")[1]
+    assert answers("Bash(npm publish *)", "Bash", command="npm --loglevel error publish")[1]
 
 
 @each(("address", "expected"), CASES["addresses"])

@@ -311,7 +311,6 @@ class Echo:
             portion = list(itertools.islice(again, min(at_once, count - place)))
             cli.print_raw(b"".join([line for _, line in portion]))
             self._said += "".join([piece for piece, _ in portion])
-        self._wait(0)
         cli.say(complete, stop, delta, end)
         self._said = ""
 

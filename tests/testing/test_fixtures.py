@@ -71,7 +71,7 @@ def test_all_of_it_must_be_played(tmp_path):
         tape.finish(passed=True)
 
 
-@pytest.mark.parametrize("parent", ["one", "home/alice"])
+@pytest.mark.parametrize("parent", ["one", "home/alice", "été"])
 def test_the_folder_of_a_test_is_another_each_time(path, tmp_path, parent, monkeypatch):
     """The recording does not name it; what was said then is about the folder of now."""
     monkeypatch.setenv("HOME", str(tmp_path / "home/alice"))

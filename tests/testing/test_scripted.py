@@ -351,6 +351,7 @@ def test_a_turn_of_a_new_cli():
     assert (result["result"], result["total_cost_usd"]) == ("Hello you", 0.5)
     assert result["user_message_uuids"] == ["u1"]
     assert messages[4]["uuid"] == "u1"
+    assert messages[3]["capabilities"]
     assert {message["session_id"] for message in messages} == {cli.session_id}
 
 
@@ -371,6 +372,7 @@ def test_a_turn_of_an_old_cli():
     ]
     assert messages[-1]["result"] == "Hello"
     assert "user_message_uuids" not in messages[-1]
+    assert "capabilities" not in messages[0]
 
 
 def test_the_command_line_decides_what_is_told():

@@ -88,7 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("input", metavar="INPUT", help="prompts: .csv, .tsv or JSON lines")
     help_output = "answers: .csv, .parquet, or JSON lines"
-    add("-o", "--output", metavar="OUTPUT", required=True, help=help_output)
+    names = ("-o", "--out", "--output")
+    add(*names, dest="output", metavar="OUTPUT", required=True, help=help_output)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--column", help="the column, or key, with the prompt (default: prompt)")
     which.add_argument("--template", help='the prompt made of columns: "Summarise: {text}"')

@@ -55,7 +55,7 @@ def test_csv_with_a_template_and_a_form(folder, capsys):
 
 def test_parts_of_an_array_of_jobs_are_merged(folder, capsys):
     """Each has an output of its own; then all rows are in one, and nothing was asked twice."""
-    words = ["batch", "rows.csv", "-o", "out.csv", "--offline", "--column", "text", "--id", "id"]
+    words = ["batch", "rows.csv", "--out", "out.csv", "--offline", "--column", "text", "--id", "id"]
     for number in range(2):
         assert main([*words, "--shard", f"{number}/2"]) == 0
     rows = (folder / "out.csv.1-of-2").read_text().splitlines()

@@ -32,10 +32,11 @@ def part(name: str) -> Any:
         ) from error
 
 
-if "QT_API" not in os.environ and not any(name in sys.modules for name in BINDINGS):
-    # Qtpy alone would prefer PyQt5.
-    for name in filter(importlib.util.find_spec, BINDINGS):
-        os.environ.setdefault("QT_API", name.lower())
+if not os.environ.get("QT_API"):
+    os.environ.pop("QT_API", None)
+    installed = [name.lower() for name in BINDINGS if importlib.util.find_spec(name)]
+    if installed and not any(name in sys.modules for name in BINDINGS):
+        os.environ["QT_API"] = installed[0]  # qtpy alone would prefer PyQt5
 
 QtCore: Any = part("QtCore")
 QtGui: Any = part("QtGui")

@@ -9,8 +9,7 @@ import pytest
 from qt_fixtures import BINDING
 
 HERE = Path(__file__).resolve().parent
-# Where bindings differ: signals and destroyed objects, names, fonts and formats of texts.
-FILES = ["frames", "binding", "views"]
+FILES = ["frames", "binding", "views", "dialogs", "chat"]
 OTHERS = [name for name in ("PySide6", "PyQt6", "PyQt5") if name != BINDING]
 
 

@@ -110,6 +110,17 @@ def test_an_answer_that_cannot_be_leaves_the_callback_open(front_end, wrong):
     assert front.result(session_id)["permission_denials"]
 
 
+def test_an_answer_belongs_to_its_session(front_end):
+    """That of another session is for no callback, and the right one still counts."""
+    front = front_end()
+    other, session_id = front.create(), front.create(PERMISSION)
+    asked = front.callback(session_id)
+    front.send("callback.response", {"behavior": "allow"}, session_id=other, id=asked["id"])
+    front.error(code="CALLBACK_NOT_FOUND", id=asked["id"])
+    front.send("callback.response", {"behavior": "deny"}, session_id=session_id, id=asked["id"])
+    assert front.result(session_id)["permission_denials"]
+
+
 def test_nobody_answers_in_time(front_end):
     """A permission is denied, the error is told, and a late answer finds no callback."""
     front = front_end(callback_timeout=0.2)
@@ -281,6 +292,27 @@ def test_a_line_beyond_the_bound_is_an_error(front_end, hurry):
     assert "longer than 100000 bytes" in front.error(code="INVALID_MESSAGE")["message"]
     front.send("session.send", {"message": "hi"}, session_id=session_id)
     assert front.result(session_id)["result"] == "echo: hi"
+
+
+def test_a_front_end_that_reads_no_answers_is_not_listened_to(front_end, hurry, until_still):
+    """What it says waits on its own side, until it reads again."""
+    hurry(ANSWERS_BOUND=1000)
+    front = front_end()
+    front.pause()
+    written = []
+    lines = (b'{"type": "nonsense", "x": "' + b"x" * 1000 + b'"}\n') * 20
+
+    def write():
+        for number in range(40):
+            front.send_raw(lines)
+            written.append(number)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert until_still(lambda: len(written)) < 40
+    front.resume()
+    writer.join(PATIENCE)
+    front.wait(lambda _: len(front.read) == 800, "all answers")
 
 
 def test_a_front_end_that_never_reads_can_leave(monkeypatch):

@@ -43,6 +43,8 @@ __all__ = ["ChatWidget"]
 
 # The conversation is so wide at most, in widths of a letter.
 WIDEST = 90
+# A window that the program gives no size.
+SIZE = (720, 640)
 # How near to the end counts as the end, in pixels.
 NEAR = 40
 FILES = "Conversations (*.md *.html *.json)"
@@ -57,15 +59,16 @@ class ChatWidget(ChatMethods, QtWidgets.QWidget):  # type: ignore[misc]
         chat = ChatWidget(model="sonnet", cwd="project")
         chat.show()
 
-    Enter sends, Shift+Enter begins a line, Esc stops, Up edits the last prompt, Ctrl+F
-    searches, Ctrl and + or - zoom. Files can be dropped and pasted. Claude's requests appear
-    inside of the conversation, unless the client has handlers for them already. It takes the
-    colours and the font of the application, light or dark.
+    Enter sends, Shift+Enter begins a new line, Esc stops, Up edits the last prompt, Ctrl+F
+    searches, Ctrl and + or - zoom. You can drop and paste files. Permission requests and questions
+    appear inside the conversation, unless the client already has handlers for them. The chat uses
+    the colors and the font of the application, light or dark.
 
     Args:
-        parent: The widget that it is in.
-        client: A client that exists, made without ``post=``; it stays open when the widget is
-            destroyed. Without one it is made of *options*, those of ``Client``, and closed.
+        parent: The widget that contains it.
+        client: An existing client, made without ``post=``. It stays open when the widget is
+            destroyed. Without it, the widget makes a client from *options*, those of ``Client``,
+            and closes it.
 
     """
 
@@ -104,6 +107,10 @@ class ChatWidget(ChatMethods, QtWidgets.QWidget):  # type: ignore[misc]
     def ask_attention(self) -> None:
         """See :class:`~claude_sync.render.presenter.View`."""
         QtWidgets.QApplication.alert(self)
+
+    def sizeHint(self) -> Any:  # noqa: N802  (Qt's name)
+        """The size of a window that the program gives no other."""
+        return QtCore.QSize(*SIZE)
 
     # Its parts.
 

@@ -39,15 +39,17 @@ class ChatFrame(ChatMethods, ttk.Frame):
         chat = ChatFrame(root, model="sonnet", cwd="project")
         chat.pack(fill="both", expand=True)
 
-    Enter sends, Shift+Enter begins a line, Esc stops, Up edits the last prompt, Ctrl+F
-    searches, Ctrl and + or - zoom. Images and files can be pasted; and dropped, where the program
-    uses tkinterdnd2. Claude's requests appear inside of the conversation, unless the client has
-    handlers for them already. It takes the theme and the fonts of the program, light or dark.
+    Enter sends, Shift+Enter begins a new line, Esc stops, Up edits the last prompt, Ctrl+F
+    searches, Ctrl and + or - zoom. You can paste images and files, and drop them if the program
+    uses tkinterdnd2. Permission requests and questions appear inside the conversation, unless the
+    client already has handlers for them. The chat uses the theme and the fonts of the program,
+    light or dark.
 
     Args:
-        parent: The widget that it is in.
-        client: A client that exists, made without ``post=``; it stays open when the frame is
-            destroyed. Without one it is made of *options*, those of ``Client``, and closed.
+        parent: The widget that contains it.
+        client: An existing client, made without ``post=``. It stays open when the frame is
+            destroyed. Without it, the frame makes a client from *options*, those of ``Client``, and
+            closes it.
 
     """
 
@@ -69,8 +71,13 @@ class ChatFrame(ChatMethods, ttk.Frame):
         self.presenter = Presenter(self, client, options)
         self.conversation.presenter = self.presenter
         self._accept_drops()
-        self._later("start", 0, self.presenter.start)
+        self._later("start", 0, self._start)
         self.changed()
+
+    def _start(self) -> None:
+        if self.focus_lastfor() is self.winfo_toplevel():
+            self.focus_set()  # the program has given the focus to no other widget
+        self.presenter.start()
 
     def focus_set(self) -> None:
         """Let the person type."""

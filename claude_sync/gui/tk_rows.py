@@ -267,7 +267,8 @@ class Conversation(RowList):
         self.frame.columnconfigure(0, weight=1)
         self.frame.rowconfigure(0, weight=1)
         self.text = tkinter.Text(self.frame, wrap="word", state="disabled", relief="flat")
-        self.text.configure(highlightthickness=0, borderwidth=0, width=20, height=8)
+        # The size of a window that has no other; a smaller one takes it from here.
+        self.text.configure(highlightthickness=0, borderwidth=0, width=72, height=28)
         self.text.configure(cursor="arrow", insertwidth=0)
         self.bar = AutoScrollbar(
             self.frame, orient="vertical", command=self._scroll, style="Claude.Vertical.TScrollbar"

@@ -13,25 +13,25 @@ import claude_sync
 from claude_sync.gui import tk
 
 BLOCK = re.compile(r"^\.\. code-block:: py\n\n((?:    .*\n|\n)+)", re.MULTILINE)
-PAGES = ["docs/howto/tk.rst"]
+PAGE = "docs/howto/tk.rst"
 ASKED = 'Hello! [[tool Write {"file_path": "haiku.txt", "content": "threads wait in line"}]]'
 
 
-def program_of(page):
-    """The first program of a page with widgets of its own."""
+def program_of(page, word):
+    """The first program of a page that has a window and the word."""
     blocks = BLOCK.findall((ROOT / page).read_text("utf-8"))
-    return textwrap.dedent(next(each for each in blocks if "mainloop" in each and "attach" in each))
+    return textwrap.dedent(next(each for each in blocks if "mainloop" in each and word in each))
 
 
 @pytest.fixture
 def run(tkinter, tmp_path, monkeypatch):
-    """Run the program of a page; a function plays the person at its window."""
+    """Run the program of the page; a function plays the person at its window."""
 
-    def start(page, person):
+    def start(person):
         names = {}
         monkeypatch.setenv("CLAUDE_CODE_PATH", executable(tmp_path, pace=0.001))
         monkeypatch.setattr(tkinter.Misc, "mainloop", lambda root, *_: person(root, names))
-        exec(compile(program_of(page), page, "exec"), names)
+        exec(compile(program_of(PAGE, "attach"), PAGE, "exec"), names)
         names["client"].close()
         assert isinstance(names["client"], claude_sync.Client)
         assert names["client"].state == "closed"
@@ -46,8 +46,29 @@ def ask(names, question):
     assert names["entry"].get() == ""
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_window_of_a_page(page, run, until, monkeypatch):
+@pytest.mark.parametrize("page", ["README.rst", PAGE])
+def test_three_lines_are_a_chat(page, tkinter, tmp_path, monkeypatch, until):
+    """The window has room, and a person can type at once."""
+    shown = []
+
+    def person(root, *_):
+        (chat,) = root.winfo_children()
+        root.update()
+        assert root.winfo_width() > 500 and root.winfo_height() > 400
+        until(root, lambda: root.focus_lastfor() is chat.composer.entry)
+        chat.composer.entry.insert("1.0", "Hello")
+        press(chat.composer.entry, "Return")
+        until(root, lambda: "echo: Hello" in chat.conversation.text.get("1.0", "end"))
+        shown.append(chat.client)
+        root.destroy()
+
+    monkeypatch.setenv("CLAUDE_CODE_PATH", executable(tmp_path, pace=0.001))
+    monkeypatch.setattr(tkinter.Misc, "mainloop", person)
+    exec(compile(program_of(page, "ChatFrame"), page, "exec"), {})
+    shown[0].close()
+
+
+def test_the_window_of_the_page(run, until, monkeypatch):
     """Enter asks, a dialog shows what would happen, Allow lets it happen, and more can be asked."""
     dialogs = []
 
@@ -72,33 +93,11 @@ def test_the_window_of_a_page(page, run, until, monkeypatch):
         assert view.yview()[1] == 1.0
         root.destroy()
 
-    run(page, person)
+    run(person)
 
 
-@pytest.mark.parametrize("page", ["README.rst", "docs/howto/tk.rst"])
-def test_the_chat_of_a_page(page, tkinter, tmp_path, monkeypatch, until):
-    """A window with a whole chat in a few lines."""
-    block = next(
-        each for each in BLOCK.findall((ROOT / page).read_text("utf-8")) if "Frame(" in each
-    )
-
-    def person(root, *_):
-        (chat,) = root.winfo_children()
-        chat.ask("Hello")
-        until(root, lambda: "echo: Hello" in chat.conversation.text.get("1.0", "end"))
-        until(root, lambda: chat.client.state == "idle")
-        client = chat.client
-        root.destroy()
-        client.close()
-
-    monkeypatch.setenv("CLAUDE_CODE_PATH", executable(tmp_path, pace=0.001))
-    monkeypatch.setattr(tkinter.Misc, "mainloop", person)
-    exec(compile(textwrap.dedent(block), page, "exec"), {})
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_window_tells_what_went_wrong(page, run, until):
-    """Nobody waits for the answer, and a failure shows all the same."""
+def test_the_window_tells_what_went_wrong(run, until):
+    """The program does not wait for the answer, and a failure shows all the same."""
 
     def person(root, names):
         names["entry"].focus_force()
@@ -108,7 +107,7 @@ def test_the_window_tells_what_went_wrong(page, run, until):
         until(root, lambda: "the CLI exited" in names["view"].get("1.0", "end"))
         root.destroy()
 
-    run(page, person)
+    run(person)
 
 
 def test_its_button_stops(run, until):
@@ -124,4 +123,4 @@ def test_its_button_stops(run, until):
         until(root, lambda: "interrupted" in names["view"].get("1.0", "end"))
         root.destroy()
 
-    run("docs/howto/tk.rst", person)
+    run(person)

@@ -283,7 +283,8 @@ def test_the_variable_works_in_a_program(tmp_path):
     assert (done.returncode, done.stdout) == (0, "echo: hi *** there\n".replace("***", SECRET))
     for words in (
         'claude-1: > {"type":"user"',
-        'claude-1: < {"type":"result"',
+        "claude-1: < {",
+        '"type":"result"',
         "claude-1: ready",
         "< stderr: ***",
     ):

@@ -123,7 +123,7 @@ def test_the_page_is_readable_without_a_script(new_cli, opened, tmp_path, scheme
     assert width == 1280  # nothing is wider than the page
     # The timeline fits as well, without a bar to scroll it by.
     timeline = page.locator(".timeline")
-    assert timeline.locator("svg").bounding_box()["width"] <= timeline.bounding_box()["width"]
+    assert timeline.locator("svg").first.bounding_box()["width"] <= timeline.bounding_box()["width"]
 
 
 def test_nothing_hostile_runs_or_is_loaded(new_cli, opened, tmp_path):

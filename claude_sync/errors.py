@@ -188,6 +188,10 @@ REFUSALS = {
         "resume",
         "Pass the id of a conversation as resume=...: answer.session_id or client.session_id.",
     ),
+    "No message found with message.uuid": (
+        "resume_at",
+        "Pass the uuid of a message of that conversation as resume_at=...",
+    ),
     "unknown option": (
         None,
         f"The CLI does not know one of the options. Update it ({UPDATE}), or leave it out.",

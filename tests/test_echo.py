@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from patience import PATIENCE
 
@@ -72,6 +74,22 @@ def test_a_failure_is_raised_and_not_printed(client, cli, background, capsys):
     with pytest.raises(Overloaded):
         asking.result()
     assert capsys.readouterr().out == "half\n"
+
+
+def test_what_a_stream_cannot_show_costs_no_answer(monkeypatch):
+    """It is printed as escapes; the answer is complete."""
+    printed = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", printed)
+
+    def script(cli):
+        cli.accept()
+        user = cli.expect("user")
+        cli.begin_turn(user)
+        cli.speak("caf\xe9")
+        cli.end_turn(user, "caf\xe9")
+
+    assert claude_sync.ask("hi", transport=ScriptedCli(script), echo=True) == "caf\xe9"
+    assert printed.buffer.getvalue() == b"caf\\xe9\n"
 
 
 def test_a_wrong_value_is_refused(client):

@@ -131,6 +131,7 @@ def test_the_end_of_stderr_is_quoted():
         ("No conversation found with session ID: x", "resume", "cwd"),
         ("Error: --resume requires a valid session ID", "resume", "session_id"),
         ("Error: Session ID x is already in use.", "session_id", "resume"),
+        ("No message found with message.uuid of: x", "resume_at", "uuid"),
         ("error: unknown option '--effort'", None, "Update"),
         ("error: Invalid value for --effort", None, "values"),
         ("the backend of the bridge has ended", None, "Bridge"),

@@ -78,7 +78,9 @@ class Echo:
 def write(stream: TextIO | None, text: str) -> None:
     """Write now. A program without a console, such as pythonw, has no stream."""
     if stream is not None:
-        stream.write(text)
+        # As an escape what the stream cannot show: it must not cost the answer.
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
 
 

@@ -188,8 +188,10 @@ class Connection:
         with self._lock:
             if self.state == ENDED:
                 return
+            is_news = self.ended_because is None
             self.ended_because = self.ended_because or reason
-        logger.warning("ending the CLI: %s", reason)
+        if is_news:  # several interrupts of one turn have a deadline each
+            logger.warning("ending the CLI: %s", reason)
         self.transport.kill()
 
     def shut_down(self, timeout: float) -> None:
@@ -444,6 +446,7 @@ class Connection:
             self._session.conversed = True
             tools = raw.get("tools")
             self.took_form = not isinstance(tools, list) or FORM_TOOL in tools
+            self._session.warn_of_agent(raw.get("agents"))
             version = raw.get("claude_code_version")
             if isinstance(version, str):
                 self.named_version(version)

@@ -141,6 +141,7 @@ class Session:
         # What a CLI that knows no context gets as data, before the next question.
         self._context: list[Any] = []
         self._warned_of_version = False
+        self._warned_of_agent = False
         # Told when something was delivered, or the client's state changed.
         self.changes = Changes()
         self.inbox = Inbox()
@@ -233,6 +234,19 @@ class Session:
             names = "=, ".join(unknown)
             text = "the CLI %s may ignore %s=, which newer versions know. %s"
             logger.warning(text, version, names, UPDATE)
+
+    def warn_of_agent(self, known: Any) -> None:
+        """Warn of an ``agent=`` that is not among the *known* ones: the CLI says nothing of it."""
+        agent = self.options.agent
+        if agent is None or self._warned_of_agent or not isinstance(known, list) or agent in known:
+            return
+        self._warned_of_agent = True
+        logger.warning(
+            "the CLI has no agent %r and goes on without it, with all tools. Check the name; "
+            "agents=... defines one, setting_sources=... says where the CLI looks. It has: %s",
+            agent,
+            ", ".join(map(str, known)),
+        )
 
     def traffic(self) -> Traffic:
         """What went through the pipes so far."""

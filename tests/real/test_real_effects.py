@@ -186,11 +186,18 @@ def test_options_have_their_effect(seen_with, cli):
     assert failed == []
 
 
-def test_the_conversation_is_with_an_agent(client_of, model):
-    """Its prompt takes the place of the CLI's own."""
+def test_the_conversation_is_with_an_agent(client_of, model, caplog):
+    """Its prompt takes the place of the CLI's own. The CLI passes over a wrong name; we say so."""
     agents = {"keeper": {"description": "d", "prompt": "You keep the lighthouse."}}
     client_of(agents=agents, agent="keeper").ask("who are you?", timeout=PATIENCE)
     assert "keep the lighthouse" in model.wait_for_request("who are you?").system
+    assert caplog.messages == []
+    client = client_of(agents=agents, agent="Keeper")
+    for question in ("and you?", "and now?"):
+        client.ask(question, timeout=PATIENCE)
+    (told,) = caplog.messages
+    assert "no agent 'Keeper'" in told
+    assert "keeper" in told
 
 
 def test_skills_that_are_not_named_are_hidden(client_of, model, project, new_cli):

@@ -169,11 +169,13 @@ class Checkpoint:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
+        cost_usd = self.cost_usd
         self._run("BEGIN")
         try:
             yield
             self._run("COMMIT")
         except BaseException:
+            self.cost_usd = cost_usd  # what was not written is written later
             with contextlib.suppress(sqlite3.Error):  # a full disk has ended it already
                 self._database.execute("ROLLBACK")
             raise

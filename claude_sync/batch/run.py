@@ -120,6 +120,7 @@ class Run:
         # What workers have done, with its task; and None, when something else has changed.
         self._news: SimpleQueue[tuple[Task, Future[Outcome]] | None] = SimpleQueue()
         self._settling: tuple[Task, Future[Outcome]] | None = None
+        self._paid: Future[Outcome] | None = None
         self._open: dict[Future[Outcome], Task] = {}
         self._read = self._taken = 0
         self._exhausted = self._ended = False
@@ -302,9 +303,11 @@ class Run:
 
     def _count(self, task: Task, future: Future[Outcome]) -> None:
         outcome, now = outcome_of(future), time.monotonic()
-        task.cost_usd += outcome.cost_usd
-        task.seconds += outcome.seconds
-        self._spent += outcome.cost_usd
+        if future is not self._paid:  # Ctrl-C may have come in the middle of the same
+            self._paid = future
+            task.cost_usd += outcome.cost_usd
+            task.seconds += outcome.seconds
+            self._spent += outcome.cost_usd
         error = outcome.error
         if not self.backend.hears_refusals:
             for _ in range(outcome.refusals):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
     from rich.markdown import Markdown
+    from rich.text import Text
 
     from ..client import Client
     from ..engine.turn import Turn
@@ -49,6 +50,9 @@ SHARE = 10
 # The width at which lines are easy to read; narrower terminals have theirs.
 WIDEST = 100
 LONGEST_RULE = 60
+# The parser loses what is nested deeper than twenty levels, of which a list has two: what comes
+# near is shown as text.
+DEEPEST = 18
 # Of a result, so much is shown under its tool.
 LONGEST_RESULT = 200
 # Between blocks: a blank line, and after it a line that does not go on with a list or a table.
@@ -306,10 +310,11 @@ def make_console() -> Console | None:
     return Console(color_system="standard", highlight=False)
 
 
-def markdown_of(text: str) -> Markdown:
+def markdown_of(text: str) -> Markdown | Text:
     """A text for rich: headings begin where text begins, and line ends are line ends."""
     from markdown_it import MarkdownIt
     from rich import markdown
+    from rich.text import Text
 
     class Heading(markdown.Heading):
         """A heading where text begins, not in the middle."""
@@ -324,10 +329,13 @@ def markdown_of(text: str) -> Markdown:
     vars(shown)["elements"] = {**shown.elements, "heading_open": Heading}
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     shown.parsed = parser.parse(safe(text))
+    if any(token.level >= DEEPEST for token in shown.parsed):
+        return Text(safe(text))
     for token in shown.parsed:
         for each in token.children or ():
             if each.type == "softbreak":  # lines of addresses, poems and commands are meant
                 each.type = "hardbreak"
+            each.content = safe(each.content)  # "&#x202e;" has become the character
     return shown
 
 

@@ -36,8 +36,9 @@ LONGEST_PARAGRAPH = 20_000
 LONGEST_CODE = 30_000
 # The parser looks at each opening bracket from each closing one.
 MOST_BRACKETS = 300
-# Each level of nesting reads the lines once more. The parser loses what is nested deeper than
-# its own limit, so a text with a line that might be is not parsed at all.
+# Each level of nesting reads the lines once more, so a text with a line that might be too deep is
+# not parsed at all. The parser loses what is nested deeper than its own limit, and a list is two
+# levels: what comes near is shown as text, too.
 DEEPEST = 40
 TOO_DEEP = re.compile(
     rf"^[ \t]*(?:(?:>|[-+*]|\d{{1,9}}[.)])[ \t]*){{{DEEPEST // 2},}}", re.MULTILINE
@@ -107,7 +108,7 @@ def markdown_tokens(text: str, *, maths: bool = False) -> list[Any] | None:
     if parser is None or len(text) > LONGEST or TOO_DEEP.search(text):
         return None
     tokens: list[Any] = parser.parse(text, {"maths": maths})
-    return tokens
+    return None if any(token.level >= DEEPEST - 2 for token in tokens) else tokens
 
 
 def clean(text: str) -> str:

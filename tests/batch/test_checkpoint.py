@@ -17,6 +17,7 @@ from executables import ROOT
 import claude_sync
 from claude_sync import AskTimeout, ClaudeError, Overloaded, UsageError
 from claude_sync.batch import limits
+from claude_sync.batch.checkpoint import Checkpoint
 from claude_sync.batch.items import Outcome
 
 
@@ -368,6 +369,53 @@ def test_a_full_disk_ends_the_batch(path):
     assert all(item.ok for item in items)
     assert 0 < len(asked) < 400
     assert again.cost_usd <= cost + 0.5 * len(asked)
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_an_item_that_ctrl_c_interrupts_is_kept_and_paid_once(path, monkeypatch, place):
+    """Wherever it comes while the item is being written."""
+    run, queries = Checkpoint._run, []
+
+    def press(self, query, *values):
+        result = run(self, query, *values)
+        if queries or query.startswith("INSERT OR REPLACE"):
+            queries.append(query)
+            if len(queries) == place + 1:
+                raise KeyboardInterrupt
+        return result
+
+    monkeypatch.setattr(Checkpoint, "_run", press)
+    with pytest.raises(KeyboardInterrupt):
+        ask(["a", "b"], path, fails(), workers=1)
+    assert queries[place].startswith(("INSERT", "UPDATE", "COMMIT")[place])
+    assert rows_of(path, "answer, cost_usd") == [("echo: a", 0.5)]
+    assert ask(["a", "b"], path, fails())[2].cost_usd == 1.0
+
+
+def test_what_had_no_room_on_the_disk_is_paid_when_there_is_some(path):
+    """The cost of an item that could not be written is remembered at the end."""
+    prompts = [f"{number} " + "x" * 500 for number in range(400)]
+    executor = InlineExecutor(fails())
+    batch = claude_sync.map(prompts, executor=executor, checkpoint=path, workers=1)
+    next(batch)
+    checkpoint = batch._run._checkpoint
+    pages = checkpoint._run("PRAGMA page_count").fetchone()[0]
+    checkpoint._run(f"PRAGMA max_page_count = {pages}")
+    add = checkpoint.add
+
+    def make_room(*values):
+        try:
+            add(*values)
+        except ClaudeError:
+            checkpoint._run("PRAGMA max_page_count = 100000")
+            raise
+
+    checkpoint.add = make_room
+    with pytest.raises(ClaudeError, match="disk is full"):
+        for _ in batch:
+            pass
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT cost_usd FROM batch").fetchone()[0] == batch.cost_usd
 
 
 # Shards.

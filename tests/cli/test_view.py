@@ -131,6 +131,7 @@ any_terminal = settings(suppress_health_check=[HealthCheck.function_scoped_fixtu
         ("a <b>tag</b>", "a <b>tag</b>"),
         ("[this](https://example.org/x)", "this (https://example.org/x)"),
         ("one\r\ntwo", "one\ntwo"),
+        ("*&#x202e;one*", "\\u202eone"),
         ("", ""),
     ],
 )
@@ -154,6 +155,15 @@ def test_everything_is_shown_in_its_order_whatever_pieces_it_comes_in(terminal, 
     assert 'y = "**not bold**"' in shown
     assert max(map(columns, shown.splitlines())) <= 60
     assert shown == show(terminal, DOCUMENT).shown()
+
+
+@pytest.mark.parametrize("depth", [8, 9, 10, 30])
+def test_a_deep_list_is_shown_to_its_end(terminal, depth):
+    """The parser leaves out what is too deep."""
+    items = [f"item-{number}." for number in range(depth)]
+    text = "\n".join("  " * number + f"- {item}" for number, item in enumerate(items))
+    shown = show(terminal, text).shown()
+    assert [item for item in items if item not in shown.replace("\n", "")] == []
 
 
 def test_text_is_shown_before_it_is_complete(terminal):

@@ -259,6 +259,15 @@ def test_nesting_without_end_is_text(line):
     assert shown.count("word") == 299
 
 
+@pytest.mark.parametrize("depth", [10, 18, 19, 20, 40])
+def test_a_deep_list_loses_nothing(depth):
+    """The parser leaves out what is too deep."""
+    items = [f"item-{number}." for number in range(depth)]
+    text = "\n".join("  " * number + f"- {item}" for number, item in enumerate(items))
+    shown = checked_text(markdown_to_html(text), boxes=True)
+    assert [item for item in items if item not in shown] == []
+
+
 @each(
     ("text", "shown"),
     [

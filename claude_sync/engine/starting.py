@@ -100,7 +100,15 @@ class Starter:
                     # Its end may not have been delivered yet.
                     raise copy.copy(connection.error) or CliExited("the CLI has ended")
             # One without a conversation is started as if for the first time.
-            return self._spawn(self._was_ready and session.conversed)
+            connection = self._spawn(self._was_ready and session.conversed)
+            if session.closing:
+                # Whoever closes may have had no time to wait for this start: it is ours to end.
+                connection.transport.kill()
+                LIVE.discard(session)
+                if self.recorder is not None:
+                    self.recorder.close()
+                raise ClientClosed()
+            return connection
 
     def _is_crash(self, connection: Connection) -> bool:
         """Whether its end is one after which ``on_crash="raise"`` starts no other."""

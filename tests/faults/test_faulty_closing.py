@@ -44,6 +44,34 @@ def test_cli_ignores_termination(stand_in, hurry, timeout, grace):
     assert process_is_gone(pid)
 
 
+class SlowToStart(ScriptedCli):
+    """Its start takes until the test goes on with it."""
+
+    def __init__(self):
+        super().__init__(patience=PATIENCE)
+        self.starting, self.go_on = threading.Event(), threading.Event()
+
+    def start(self, launch):
+        """Wait for the test."""
+        self.starting.set()
+        assert self.go_on.wait(PATIENCE)
+        super().start(launch)
+
+
+def test_close_has_no_time_to_wait_for_a_start(background):
+    """Whoever starts the CLI ends it, too."""
+    cli = SlowToStart()
+    client = Client(transport=cli)
+    starting = background(client.start)
+    assert cli.starting.wait(PATIENCE)
+    client.close(timeout=0)
+    cli.go_on.set()
+    with pytest.raises(ClientClosed):
+        starting.result()
+    cli.expect_end(PATIENCE)
+    assert cli.closed
+
+
 def test_two_closes_at_once(stand_in, hurry, background):
     """Every caller of close() returns when all is over, the second not before the first."""
     hurry(GRACE=0.3)

@@ -102,9 +102,18 @@ class Checkpoint:
         answer = Answer(row["answer"] or "")
         answer.cost_usd, answer.session_id = row["cost_usd"], row["session_id"]
         if row["data"] is not None:
-            data = json.loads(row["data"])
+            try:
+                data = json.loads(row["data"])
+                answer.data = data if form is None else form.read(data)
+            except Exception as error:  # a class of the program's may raise anything
+                if self._on_change == "ask_again":
+                    return None
+                raise UsageError(
+                    f"the checkpoint {self.path} has an answer to prompt {task.index} that is not "
+                    "of the form of returns=. Pass on_change='ask_again' to ask it again, or "
+                    "another checkpoint file."
+                ) from error
             answer._raw = {"type": "result", "result": str(answer), "structured_output": data}
-            answer.data = data if form is None else form.read(data)
         figures = (row["cost_usd"], row["attempts"], row["seconds"])
         return Item(task.index, task.prompt, answer, None, *figures, id=task.id, restored=True)
 
@@ -364,6 +373,19 @@ def merge(path: Any) -> int:
     """
     path = os.fspath(path)
     sources = sorted(glob.glob(glob.escape(path) + ".*-of-*[0-9]"))
+    made_with: dict[str, str] = {}
+    for source in sources:
+        with contextlib.closing(Checkpoint(source)) as shard:
+            told = shard._made_with_told()
+        # Otherwise the answers of all but one would be asked again, and paid again.
+        for other, before in made_with.items() if told is not None else ():
+            different = differences(json.loads(before), json.loads(told))
+            if different:
+                raise UsageError(
+                    f"the checkpoint {other} was made with {different}, of {source}. Run one of "
+                    "the two again with the settings of the other and on_change='ask_again'."
+                )
+        made_with = made_with if told is None else {source: told}
     with contextlib.closing(Checkpoint(path)) as target:
         for source in sources:
             target.take_over(source)

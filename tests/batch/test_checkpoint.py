@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import signal
@@ -139,6 +140,22 @@ def test_typed_answers_are_read_again(path):
     assert (items[0].data, asked) == ({"n": 7}, [])
     with pytest.raises(UsageError, match="another returns="):
         ask(["a"], path)
+
+
+def test_an_answer_of_another_form_can_be_asked_again(path):
+    """on_change="keep" cannot make one form of the other; it says what can be done."""
+
+    def outcome(task):
+        made = answered(task)
+        made.answer._raw = {"type": "result", "structured_output": {task.prompt: 7}}
+        return made
+
+    first, second = (dataclasses.make_dataclass("Form", [(name, int)]) for name in "ab")
+    ask(["a"], path, outcome, returns=first)
+    for on_change in ("keep", "raise"):
+        with pytest.raises(UsageError, match=r"prompt 0 that is not of the form.*on_change='ask_"):
+            ask(["a"], path, outcome, returns=second, on_change=on_change)
+    assert ask(["a"], path, outcome, returns=second, on_change="ask_again")[1][:1] == [0]
 
 
 def test_half_a_surrogate_pair_is_kept(path):
@@ -434,3 +451,15 @@ def test_shards_are_merged_into_one(path):
     ask(list("abcdefg"), path, fails(), shard=(2, 3), model="m")
     claude_sync.batch.merge(path)
     assert ask(list("abcdefg"), path, model="m")[2].cost_usd == batch.cost_usd + 0.5
+
+
+def test_shards_of_different_settings_are_not_merged(path):
+    """Only the answers of one of them would count, and the others be paid once more."""
+    for number, model in enumerate(("haiku", "sonnet")):
+        ask(list("abcd"), path, shard=(number, 2), model=model)
+    with pytest.raises(UsageError, match=r"0-of-2 was made with model='haiku', not 'sonnet'"):
+        claude_sync.batch.merge(path)
+    assert not path.exists()
+    ask(list("abcd"), path, shard=(0, 2), model="sonnet", on_change="ask_again")
+    assert claude_sync.batch.merge(path) == 2
+    assert ask(list("abcd"), path, model="sonnet")[1] == []

@@ -373,19 +373,20 @@ def merge(path: Any) -> int:
     """
     path = os.fspath(path)
     sources = sorted(glob.glob(glob.escape(path) + ".*-of-*[0-9]"))
-    made_with: dict[str, str] = {}
+    before: tuple[str, str] | None = None
     for source in sources:
         with contextlib.closing(Checkpoint(source)) as shard:
             told = shard._made_with_told()
-        # Otherwise the answers of all but one would be asked again, and paid again.
-        for other, before in made_with.items() if told is not None else ():
-            different = differences(json.loads(before), json.loads(told))
-            if different:
-                raise UsageError(
-                    f"the checkpoint {other} was made with {different}, of {source}. Run one of "
-                    "the two again with the settings of the other and on_change='ask_again'."
-                )
-        made_with = made_with if told is None else {source: told}
+        if told is None:
+            continue
+        different = differences(json.loads(before[1]), json.loads(told)) if before else ""
+        if before and different:
+            # The answers of all but one would be asked again, and paid again.
+            raise UsageError(
+                f"the checkpoint {before[0]} was made with {different}, of {source}. Run one of "
+                "the two again with the settings of the other and on_change='ask_again'."
+            )
+        before = (source, told)
     with contextlib.closing(Checkpoint(path)) as target:
         for source in sources:
             target.take_over(source)

@@ -57,6 +57,9 @@ class Delivery:
         name_this_thread(self._session.name)
         while not self._session.closer.is_over():
             self.deliver(None)
+        # What close() had no time to wait for: on_close, at least.
+        while self.deliver(0):
+            pass
 
     # Waiting.
 
@@ -188,7 +191,7 @@ class Delivery:
                     lambda: not self._belongs_to_another(None), Deadline(pause)
                 )
             count = self.deliver(timeout)
-            while count and not self._session.closer.is_over():
+            while count:
                 more = self.deliver(0)
                 if not more:
                     break

@@ -72,6 +72,30 @@ def test_close_has_no_time_to_wait_for_a_start(background):
     assert cli.closed
 
 
+@pytest.mark.parametrize("post", [None, "manual"])
+def test_on_close_comes_after_a_handler_that_close_did_not_wait_for(post, background):
+    """It is the last thing that is delivered, however little time close() had."""
+    cli, go_on = ScriptedCli(patience=PATIENCE), threading.Event()
+    heard, closed = threading.Event(), threading.Event()
+
+    def hear(text):
+        heard.set()
+        assert go_on.wait(PATIENCE)
+
+    with Client(transport=cli, post=post, on_text=hear, on_close=lambda _: closed.set()) as client:
+        client.submit("hi")
+        cli.accept()
+        cli.begin_turn(cli.expect("user"))
+        cli.speak("Hello")
+        delivering = background(client.process_events, PATIENCE) if post else None
+        assert heard.wait(PATIENCE)
+        client.close(timeout=0)
+        go_on.set()
+        if delivering is not None:
+            delivering.result()
+        assert closed.wait(PATIENCE)
+
+
 def test_two_closes_at_once(stand_in, hurry, background):
     """Every caller of close() returns when all is over, the second not before the first."""
     hurry(GRACE=0.3)

@@ -101,7 +101,7 @@ HELPER = {"apiKeySource": "apiKeyHelper", "tokenSource": "claude.ai"}
         (KEY, "by ANTHROPIC_API_KEY (not tried)"),
         (HELPER, "by apiKeyHelper (not tried), claude.ai"),
         ({"tokenSource": "none", "apiProvider": "bedrock"}, "by bedrock"),
-        (None, "the CLI does not tell"),
+        (None, "the CLI does not say"),
     ],
 )
 def test_a_cli_that_is_logged_in_is_well(doctor, tmp_path, account, login):

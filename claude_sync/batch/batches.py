@@ -118,8 +118,9 @@ class Batch(Generic[D]):
         """
         if self._given:
             raise UsageError(
-                "some items were taken from this batch already, and it keeps none. Call results() "
-                "instead of iterating; with checkpoint=, the same call to map() gives all again."
+                "some items of this batch were already taken, and it does not keep them. Call "
+                "results() instead of iterating; with checkpoint=, the same call to map() yields "
+                "all of them again."
             )
         return sorted(self, key=lambda item: item.index)
 

@@ -172,8 +172,8 @@ class Checkpoint:
             return self._database.execute(query, values)
         except sqlite3.DatabaseError as error:
             raise ClaudeError(
-                f"the checkpoint {self.path} cannot be used: {error}. Make room on the disk, or "
-                "mend the file; the same call goes on from there."
+                f"the checkpoint {self.path} cannot be used: {error}. Free some disk space, or "
+                "repair the file; the same call continues from there."
             ) from None
 
     @contextlib.contextmanager
@@ -296,7 +296,7 @@ def prepare(database: sqlite3.Connection, path: str) -> bool:
                 "use another file."
             ) from None
         raise ClaudeError(
-            f"the checkpoint {path} cannot be written: {error}. Make room on its disk, or name "
+            f"the checkpoint {path} cannot be written: {error}. Free some disk space, or name "
             "another file."
         ) from None
     except sqlite3.DatabaseError:
@@ -309,7 +309,7 @@ def prepare(database: sqlite3.Connection, path: str) -> bool:
 def not_ours(path: str) -> UsageError:
     """Whatever it is, it is not written to."""
     return UsageError(
-        f"{path} is no checkpoint of a batch, and is left alone. Name a file that does not exist "
+        f"{path} is not a batch checkpoint, so it was not changed. Name a file that does not exist "
         "yet."
     )
 
@@ -350,7 +350,7 @@ def import_old(path: str) -> None:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except (LookupError, TypeError, ValueError, AttributeError, sqlite3.InterfaceError):
             raise UsageError(
-                f"{path} is broken, and is left alone. Mend it, or name another file."
+                f"{path} is damaged, so it was not changed. Repair it, or name another file."
             ) from None
     os.replace(path, path + ".0.1")
     os.replace(new, path)

@@ -68,7 +68,7 @@ exit codes:
 OK, FAILED, INTERRUPTED = 0, 1, 130
 NUMBERS: tuple[tuple[str, type, Any, str], ...] = (
     ("--workers", int, 4, "prompts at the same time (default: 4)"),
-    ("--budget", float, None, "send nothing more once so many USD are spent"),
+    ("--budget", float, None, "send nothing more once this many USD are spent"),
     ("--retries", int, 2, "further attempts after an overload (default: 2)"),
     ("--timeout", float, None, "seconds for each prompt (default: none)"),
     ("--requests-per-minute", float, None, "the most requests to send in a minute"),
@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(*names, dest="output", metavar="OUTPUT", required=True, help=help_output)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--column", help="the column, or key, with the prompt (default: prompt)")
-    which.add_argument("--template", help='the prompt made of columns: "Summarise: {text}"')
+    which.add_argument("--template", help='make the prompt from columns: "Summarise: {text}"')
     add(
         "--interpret",
         action="store_true",
@@ -145,7 +145,7 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
         written = write_answers(batch, output, kind_of_output(arguments.output), presses)
     tell(summary(batch, written, output))
     if presses:
-        tell("interrupted; the same command goes on from here")
+        tell("interrupted; run the same command again to continue")
         return INTERRUPTED
     # Fewer than there were: somebody has changed the input meanwhile.
     return FAILED if batch.failed or written != batch.total else OK
@@ -165,8 +165,8 @@ def write_answers(batch: Any, output: str, kind: str, presses: Sequence[object])
             os.unlink(temporary)  # what was finished is in the checkpoint
         if isinstance(error, OSError):
             raise ClaudeError(
-                f"the answers cannot be written: {error.strerror or error}. Make room for them; "
-                "the same command goes on from here."
+                f"the answers cannot be written: {error.strerror or error}. Free some space, and "
+                "run the same command again to continue."
             ) from None
         raise
     return written
@@ -219,7 +219,9 @@ def check_output(source: str, output: str, checkpoint: str) -> None:
                 f"{name} is written, and is the same file as INPUT. Name another output."
             )
     if os.path.exists(output) and not os.path.isfile(output):
-        raise UsageError(f"{output} is no ordinary file, and is left alone. Name another output.")
+        raise UsageError(
+            f"{output} is not a regular file, so it was not changed. Name another output."
+        )
 
 
 def tell(text: str) -> None:
@@ -234,4 +236,4 @@ def shard(words: str) -> tuple[int, int]:
     number, _, count = words.partition("/")
     if number.isdigit() and count.isdigit() and int(number) < int(count):
         return int(number), int(count)
-    raise argparse.ArgumentTypeError(f"{words!r} is not K/N with K below N, from 0/N on")
+    raise argparse.ArgumentTypeError(f"{words!r} is not K/N with K from 0 to N-1")

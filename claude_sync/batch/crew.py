@@ -499,8 +499,8 @@ def refuse_conversations(options: Options) -> None:
             )
     if options.transport is not None and not callable(options.transport):
         raise UsageError(
-            "a transport lives once, and a pool needs one for each client. Pass a function that "
-            "makes transports."
+            "a transport can be used only once, and a pool needs one for each client. Pass a "
+            "function that makes transports."
         )
 
 

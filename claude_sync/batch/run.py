@@ -206,7 +206,9 @@ class Run:
                 return item
             if task.key in self._keys:
                 return task.item(
-                    error=UsageError(f"the id {task.key!r} came before. Ids tell prompts apart.")
+                    error=UsageError(
+                        f"the id {task.key!r} occurs twice. Each prompt needs its own id."
+                    )
                 )
         if self._given_up is not None:
             return task.item(error=task.last_error or self._given_up)

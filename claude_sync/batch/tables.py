@@ -58,7 +58,7 @@ class Table:
         self, path: Any, column: str | None, template: str | None, identity: str | None = None
     ) -> None:
         if column is not None and template is not None:
-            raise UsageError("give --column or --template, and not both.")
+            raise UsageError("give --column or --template, not both.")
         self._path = os.fspath(path)
         self._column = column
         self._template = template
@@ -87,7 +87,7 @@ class Table:
                     self._json_rows(file) if self._separator is None else self._csv_rows(file)
                 )
         except UnicodeDecodeError:
-            raise UsageError(f"{self._path} is not a text in UTF-8. Convert it first.") from None
+            raise UsageError(f"{self._path} is not UTF-8 text. Convert it first.") from None
         except OSError as error:
             raise UsageError(
                 f"{self._path} cannot be read: {error.strerror}. Check its name."
@@ -101,9 +101,13 @@ class Table:
             try:
                 row = json.loads(line)
             except ValueError as error:
-                raise UsageError(f"{place} is no JSON: {error}. Write one object a line.") from None
+                raise UsageError(
+                    f"{place} is not JSON: {error}. Write one object per line."
+                ) from None
             if not isinstance(row, (str, dict)):
-                raise UsageError(f"{place} is no text and no object. Write one object a line.")
+                raise UsageError(
+                    f"{place} is neither a string nor an object. Write one object per line."
+                )
             yield place, row
 
     def _csv_rows(self, file: Any) -> Iterator[tuple[str, Any]]:
@@ -117,10 +121,12 @@ class Table:
             for row in reader:
                 place = f"line {reader.line_num} of {self._path}"
                 if None in row or None in row.values():
-                    raise UsageError(f"{place} has more or fewer fields than the head. Mend it.")
+                    raise UsageError(
+                        f"{place} has more or fewer fields than the header. Fix that line."
+                    )
                 yield place, row
         except csv.Error as error:
-            raise UsageError(f"{self._path} is no CSV: {error}. Mend it.") from None
+            raise UsageError(f"{self._path} is not CSV: {error}. Fix that line.") from None
         finally:
             csv.field_size_limit(before)
 

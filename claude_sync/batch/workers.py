@@ -286,8 +286,9 @@ class Dask(Executors):
         self._lost_since = self._lost_since or now
         if now - self._lost_since >= LOST_AFTER:
             raise ClaudeError(
-                "Dask's scheduler is gone, and what was being answered with it. Start a cluster, "
-                "and run the same call with checkpoint=: what was finished is not asked again."
+                "the Dask scheduler is gone, and with it the questions that were being answered. "
+                "Start a cluster, and run the same call with checkpoint=: finished questions are "
+                "not asked again."
             )
 
 
@@ -320,7 +321,7 @@ def check_executor(executor: Any) -> None:
     is_ray = getattr(executor, "__name__", None) == "ray" and hasattr(executor, "remote")
     if not is_ray and not callable(getattr(executor, "submit", None)):
         raise UsageError(
-            "executor is a concurrent.futures.Executor, a client of Dask's, or the module ray, "
+            "executor is a concurrent.futures.Executor, a Dask client, or the module ray, "
             f"not {type(executor).__name__}."
         )
 

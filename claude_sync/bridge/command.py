@@ -34,7 +34,7 @@ The front end answers requests for permission itself. What it may let Claude do 
 by who runs this process, and where; --allow-cwd limits the folders that sessions begin in.
 
 exit codes:
-  0    the front end left, or a signal asked to end
+  0    the front end left, or a signal ended the bridge
   2    the command line was wrong
 """
 
@@ -131,5 +131,5 @@ def take_descriptors() -> tuple[int, int]:
 def positive(word: str) -> int:
     """A number above zero."""
     if not word.isdigit() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"{word!r} is no number above 0")
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number above 0")
     return int(word)

@@ -288,8 +288,8 @@ class Server:
                 raise Refused("SESSION_CREATE_FAILED", "the backend is being closed.")
             if len(self._sessions) >= self.policy.max_sessions:
                 text = (
-                    f"there are {len(self._sessions)} sessions, which is all there may be. Kill "
-                    "one first, and wait for session.killed."
+                    f"there are {len(self._sessions)} sessions already, the most that are allowed. "
+                    "Kill one first, and wait for session.killed."
                 )
                 raise Refused("SESSION_CREATE_FAILED", text)
             self._sessions[session.id] = session
@@ -385,7 +385,9 @@ def serve(
     """
     for folder in allow_cwd:
         if not os.path.isdir(folder):
-            raise UsageError(f"there is no folder {folder!r} in which sessions could work.")
+            raise UsageError(
+                f"there is no folder {folder!r} for the sessions. Create it, or name another."
+            )
     folders = tuple(map(os.path.realpath, allow_cwd))
     policy = Policy(trust_client, folders, cli, max_sessions, callback_timeout)
     server = Server(source, sink, policy)

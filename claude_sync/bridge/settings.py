@@ -99,10 +99,10 @@ class Policy:
     def require_trust(self, what: str) -> None:
         """UsageError unless the front end is trusted."""
         if not self.trusted:
-            raise UsageError(f"{what} is not for every front end. {ADVICE}")
+            raise UsageError(f"{what} is only for trusted front ends. {ADVICE}")
 
     def check_mode(self, mode: Any, of: str = "") -> None:
-        """UsageError for the permission mode that is not for every front end."""
+        """UsageError for the permission mode that is only for trusted front ends."""
         if mode == BYPASS:
             self.require_trust(f"the permission mode {BYPASS}{of}")
 
@@ -111,7 +111,9 @@ class Policy:
         if not self.folders:
             return path
         if "\0" in path:  # not every Python refuses it
-            raise UsageError(f"{name} is {path!r}, and no path has a NUL character. Remove it.")
+            raise UsageError(
+                f"{name} is {path!r}, and a path cannot contain a NUL character. Remove it."
+            )
         try:
             resolved = os.path.realpath(os.fsdecode(os.fsencode(path)))
         except ValueError as error:
@@ -376,7 +378,7 @@ class Filter:
         try:
             return {"type": "control_response", "response": self._answer(response)}
         except UsageError as error:
-            logger.warning("an answer of the front end was made a no: %s", error)
+            logger.warning("an answer of the front end was turned into a denial: %s", error)
             no = {"behavior": "deny", "message": f"The answer could not be used: {error}"}
             blocked = {"continue": False, "decision": "block", "reason": str(error)}
             return success_reply(str(response.get("request_id")), {**no, **blocked})

@@ -87,7 +87,7 @@ MATCHED = ("tool_name", "notification_type", "agent_type", "source", "trigger")
 # The fields of a request for permission that the CLI has otherwise.
 RENAMED = {"tool_input": "input", "suggestions": "permission_suggestions"}
 NO_WORD = (
-    "the backend of this bridge has no word for {}. Use a backend of claude_sync, and "
+    "the backend of this bridge has no message for {}. Use a backend of claude_sync, and "
     "Bridge(extensions=True), or do without it"
 )
 
@@ -593,8 +593,8 @@ def raw_payload(options: Options) -> dict[str, Any]:
     """The payload of ``session.create`` for a backend of this library."""
     if options.dialect != "cli":
         raise UsageError(
-            f"dialect={options.dialect!r} is how a CLI is spoken to, and over a bridge that is "
-            "the backend's business. Leave it out."
+            f"dialect={options.dialect!r} has no effect over a bridge: the backend talks to the "
+            "CLI. Leave it out."
         )
     given: dict[str, Any] = {"include_partial_messages": options.include_partial_messages}
     for name, setting in SETTINGS.items():

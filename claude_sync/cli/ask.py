@@ -106,10 +106,10 @@ def record(arguments: argparse.Namespace) -> int:
     from .chat import chat
 
     if arguments.record is not None:
-        raise UsageError("record has its FILE already. Leave --record out.")
+        raise UsageError("record already has its FILE. Leave --record out.")
     for name in ("attach", "returns", "timeout", "json", "cost"):
         if getattr(arguments, name) and not arguments.prompt:
-            raise UsageError(f"--{name} is for a question, and there is none. Add one after FILE.")
+            raise UsageError(f"--{name} needs a question. Add one after FILE.")
     folder = os.path.dirname(os.path.abspath(arguments.file))
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {folder} for the recording. Make it first.")
@@ -204,8 +204,7 @@ def read_stdin() -> str:
         return sys.stdin.buffer.read().decode("utf-8-sig").strip()
     except UnicodeDecodeError:
         raise UsageError(
-            "standard input is not a text in UTF-8. Convert it first, or name the file with "
-            "--attach."
+            "standard input is not UTF-8 text. Convert it first, or name the file with --attach."
         ) from None
 
 
@@ -223,7 +222,7 @@ def somebody_writes() -> bool:
     if os.name == "nt" or select.select([number], [], [], SILENCE)[0]:
         return True
     complain(
-        f"nothing came on standard input within {SILENCE:g} s; going on without it. "
-        "Write < /dev/null to skip the wait, or - in the prompt to wait for it."
+        f"no data arrived on standard input within {SILENCE:g} s; continuing without it. Write < "
+        "/dev/null to skip the wait, or - in the prompt to wait for it."
     )
     return False

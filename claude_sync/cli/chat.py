@@ -61,7 +61,7 @@ def chat(arguments: argparse.Namespace) -> int:
       claude-sync chat --allow "Bash(git diff *)" --deny "Read(.env)"
       claude-sync chat --offline
 
-    The prompt shows what the conversation has cost. What you type is kept in
+    The prompt shows what the conversation has cost. Your input is saved in
     ~/.local/state/claude-sync/history.
 
     exit codes:

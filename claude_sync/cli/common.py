@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 OK, FAILED, USAGE, NO_CLI, TIMEOUT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
-OFFLINE = "offline: no model is involved, the built-in stand-in echoes what it is asked"
+OFFLINE = "offline: the built-in stand-in echoes your prompt; no model is involved"
 
 # What to type, in place of the advice that errors have for programmers.
 ADVICE: dict[type[ClaudeError], str] = {
@@ -44,7 +44,7 @@ ADVICE: dict[type[ClaudeError], str] = {
         f"Install it ({errors.INSTALL}), or name its path with --cli or the environment variable "
         "CLAUDE_CODE_PATH."
     ),
-    errors.CliExited: "Ask again; --continue resumes the conversation, and chat does so by itself.",
+    errors.CliExited: "Ask again; --continue resumes the conversation, chat does so automatically.",
     errors.BudgetExceeded: "Raise --budget.",
     errors.PromptTooLong: "Ask '/compact' to shorten it, send less, or begin a new conversation.",
     errors.ReturnsError: "Describe the form in the prompt as well, or make fields optional.",
@@ -67,7 +67,7 @@ TYPED = {
 }
 NUMBERS: dict[str, type] = {"budget_usd": float, "retries": int, "max_turns": int}
 HELP = {
-    "resume": "go on with this conversation: its id or its beginning; last",
+    "resume": "continue this conversation: its id, the beginning of its id, or last",
     "system_prompt": "use this in place of the CLI's own system prompt",
     "permission_mode": ", ".join(PERMISSION_MODES),
 }
@@ -149,7 +149,9 @@ def here() -> str:
     try:
         return os.getcwd()
     except OSError:
-        raise UsageError("this folder is gone. Go to another one, and try again.") from None
+        raise UsageError(
+            "the current folder no longer exists. Change to another one, and try again."
+        ) from None
 
 
 def on_terminal() -> bool:
@@ -246,8 +248,8 @@ def nobody() -> Policy:
                 advice = "Run the command in a terminal to be asked"
             complain(f"Claude asked to use {request.tool} and was denied. {advice}.")
         return request.deny(
-            f"Nobody is there to allow {request.tool}. Go on without it, and say at the end "
-            "what you would have done."
+            f"Permission denied: no one is available to allow {request.tool}. Continue without "
+            "it, and say at the end what you would have done."
         )
 
     return deny

@@ -59,7 +59,7 @@ def doctor(arguments: argparse.Namespace) -> int:
 
     exit codes:
       0    all is well
-      1    something is not; the last lines tell what helps
+      1    something is wrong; the last lines say how to fix it
       2    the command line was wrong
       130  interrupted by Ctrl-C
     """
@@ -71,7 +71,7 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 def doctor_arguments(parser: argparse.ArgumentParser) -> None:
     """What can be said on the command line, besides --cli and --offline."""
-    option(parser, "-v --verbose", "list every place where a CLI can be")
+    option(parser, "-v --verbose", "list every place where a CLI was looked for")
 
 
 class Report:
@@ -175,7 +175,7 @@ def tell_start(report: Report, cli: Any, command: Sequence[str], offline: bool) 
         return
     logins = logins_of(info.account)
     if info.account is None:
-        report.tell("login", "the CLI does not tell")
+        report.tell("login", "the CLI does not say")
     elif logins:
         report.tell("login", "by " + ", ".join(logins))
     else:

@@ -39,7 +39,7 @@ def replay(arguments: argparse.Namespace) -> int:
 
     exit codes:
       0    shown
-      2    the command line was wrong, or the file is no recording
+      2    the command line was wrong, or the file is not a recording
       130  interrupted by Ctrl-C
     """
     if not os.path.exists(arguments.file):

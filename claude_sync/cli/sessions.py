@@ -54,7 +54,7 @@ def sessions(arguments: argparse.Namespace) -> int:
 
     exit codes:
       0    done
-      1    you were asked, and said no
+      1    you were asked, and answered no
       2    the command line was wrong, or there is no such session
       130  interrupted by Ctrl-C
     """
@@ -94,13 +94,13 @@ def sessions_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument(word, metavar=metavar, nargs="+" if word == "sessions" else None)
         option(action, "--offline", argparse.SUPPRESS)
         if name == "list":
-            option(action, "--all", "of all folders, not only this one")
+            option(action, "--all", "list the conversations of all folders")
             option(action, "--json", "one JSON object per line")
         elif name == "delete":
             option(action, "--for-good", "delete instead of moving to the trash")
             option(action, "--yes", "do not ask")
         if name != "restore":
-            text = "the folder of the conversation (default: this one; for an id, any)"
+            text = "the folder of the conversation (default: the current one; with an id: any)"
             option(action, "--cwd FOLDER", text)
 
 
@@ -109,7 +109,7 @@ def list_them(arguments: argparse.Namespace) -> None:
     from ..sessions import list_sessions
 
     if arguments.all and arguments.cwd:
-        raise UsageError("--all is every folder, and --cwd is one. Use one of them.")
+        raise UsageError("--all means every folder, and --cwd one folder. Use only one of them.")
     found = list_sessions(None if arguments.all else arguments.cwd or here())
     if arguments.json:
         for info in found:
@@ -176,7 +176,10 @@ def delete(arguments: argparse.Namespace) -> int:
     found = list({info.path: info for info in named}.values())  # one may be named twice
     if arguments.for_good and not arguments.yes:
         if not on_terminal():
-            raise UsageError("--for-good asks, and this is no terminal. Say --yes if you mean it.")
+            raise UsageError(
+                "--for-good asks first, and this is not a terminal. Add --yes to delete without "
+                "being asked."
+            )
         print_table(found, with_folder=True)
         if input("Delete for good? [y/N] ").strip().lower() not in ("y", "yes"):
             return FAILED
@@ -256,10 +259,12 @@ def export(arguments: argparse.Namespace) -> int:
 
 def export_arguments(parser: argparse.ArgumentParser) -> None:
     """What can be said on the command line, --offline excepted."""
-    text = "an id, its beginning, last, or a file"
+    text = "an id, the beginning of one, last, or a file"
     parser.add_argument("session", metavar="SESSION", help=text)
     option(parser, "-o --output FILE", ".md, .html or .json (default, and -: stdout)")
     choices: Any = {"choices": ("md", "html", "json")}
-    option(parser, "--format", "if the file name does not say it (stdout: md)", **choices)
+    option(
+        parser, "--format", "the format, if the file name does not imply it (stdout: md)", **choices
+    )
     option(parser, "--title TITLE", "use this title")
     option(parser, "--cwd FOLDER", "the folder of the conversation")

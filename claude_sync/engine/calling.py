@@ -112,8 +112,8 @@ class Calling:
             return
         if self._session.delivery.by_waiters or self.posting is not None:
             raise UsageError(
-                "the handlers of this client run somewhere already: it was made with post=, or a "
-                "window is attached to it. Make it without post=, and attach one window."
+                "the handlers of this client already run somewhere else: it was made with post=, "
+                "or a window is attached to it. Make it without post=, and attach one window."
             )
         frames.threads.add(threading.current_thread())
         self.posting = self._frames = frames

@@ -213,7 +213,7 @@ class Closer:
         # have to be told of.
         readers = [thread for each in session.connections for thread in each.threads()]
         late = self._join_each(readers, deadline)
-        why = dict.fromkeys(late, "what the CLI has started is still being ended")
+        why = dict.fromkeys(late, "processes that the CLI started are still being ended")
         session.tasks.stop()
         session.timers.stop()
         others = [thread for thread in self._own_threads() if thread not in readers]

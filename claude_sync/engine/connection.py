@@ -217,7 +217,7 @@ class Connection:
 
     def _no_longer_reads(self) -> None:
         """A CLI that does not listen is ended. If it is exiting, its last words say more."""
-        why = "it no longer read its input"
+        why = "it stopped reading its input"
         self._session.timers.after(EXIT_PATIENCE, lambda: self.kill(why))
 
     # Writing.

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 __all__ = ["Endings"]
 
 NO_MORE = 1_000_000
-SHIFTED = "the CLI began an earlier question only now, so an answer before this was somebody else's"
+SHIFTED = (
+    "the CLI began an earlier question only now, so an earlier answer belonged to another question"
+)
 
 
 class Endings:

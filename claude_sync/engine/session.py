@@ -323,7 +323,9 @@ class Session:
             if running:
                 connection.outbox.flush()
                 return
-        raise UsageError("no turn is running that could be steered. Call ask() or submit().")
+        raise UsageError(
+            "no turn is running, so there is nothing to steer. Call ask() or submit()."
+        )
 
     def _prepare(self, asked: Asked, message: Mapping[str, Any], kind: str, uuid: str) -> None:
         asked.sent = Sent(uuid, kind, asked, is_command=is_command(message))

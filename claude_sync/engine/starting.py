@@ -261,8 +261,8 @@ class Starter:
             if self._transport_used:
                 last = self._session.connection
                 raise (last.error if last is not None else None) or CliDidNotStart(
-                    "the transport has ended, and a transport lives once. Pass a function that "
-                    "makes one to be able to start again"
+                    "the transport has ended, and a transport can be used only once. Pass a "
+                    "function that makes one to be able to start again"
                 )
             self._transport_used = True
             return given
@@ -276,7 +276,7 @@ class Starter:
 
     def _start_is_late(self, connection: Connection, timeout: float) -> None:
         if not connection.was_ready:
-            connection.kill(f"it did not answer the greeting within start_timeout={timeout:g} s")
+            connection.kill(f"it did not answer initialize within start_timeout={timeout:g} s")
 
     # From the greeting until it is ready. On a thread of its own: this writes, and waits.
 
@@ -284,7 +284,7 @@ class Starter:
         session = self._session
         if reply.error is not None:
             connection.refusal = reply.error
-            connection.kill("it refused the greeting")
+            connection.kill("it refused initialize")
             return
         connection.greeting = reply.body
         session.inbox.put(session.requests.open_at_start(connection, reply))
@@ -366,9 +366,9 @@ class Starter:
             )
         if isinstance(options.transport, Transport) and asked.schema != own_schema:
             raise UsageError(
-                "this client's transport lives once, so the CLI cannot be started again for "
-                "answers of another form. Make the client with Client(returns=...), or pass a "
-                "function that makes transports."
+                "this client's transport can be used only once, so the CLI cannot be started "
+                "again for answers of another form. Make the client with Client(returns=...), or "
+                "pass a function that makes transports."
             )
 
     def _form_refused(self, connection: Connection, error: Exception) -> None:

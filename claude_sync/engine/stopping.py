@@ -312,7 +312,7 @@ def what_happened(retry: ApiRetry, with_reason: bool = False) -> str:
 
 
 def count_of(retry: ApiRetry) -> str:
-    """Which try follows: ``2 of 10``; empty where the CLI does not tell."""
+    """Which try follows: ``2 of 10``; empty where the CLI does not say."""
     if retry.attempt < 1:
         return ""
     if retry.max_retries < 1:

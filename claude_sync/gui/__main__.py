@@ -26,13 +26,13 @@ SIZE = (860, 760)
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Open a chat, and run it until its window is closed."""
     parser = argparse.ArgumentParser(
-        prog="python -m claude_sync.gui", description="A chat with Claude in a window."
+        prog="python -m claude_sync.gui", description="Chat with Claude in a window."
     )
     parser.add_argument("--qt", action="store_true", help="use Qt instead of Tk")
     parser.add_argument("--offline", action="store_true", help=OFFLINE)
-    parser.add_argument("--resume", metavar="ID", help="go on with a conversation")
-    parser.add_argument("--model", help="which model answers")
-    parser.add_argument("--cwd", metavar="FOLDER", help="the folder to work in")
+    parser.add_argument("--resume", metavar="ID", help="continue this conversation")
+    parser.add_argument("--model", help="alias (sonnet) or full name of the model")
+    parser.add_argument("--cwd", metavar="FOLDER", help="the folder Claude works in")
     parser.add_argument("--cli", metavar="PATH", help="the CLI")
     arguments = parser.parse_args(argv)
     options: Dict[str, Any] = {"cli": cli_of(arguments)}

@@ -28,7 +28,7 @@ __all__ = ["Dialog", "PermissionDialog", "QuestionDialog"]
 
 # Tk opens windows on a machine without fonts, and fails with the first letter.
 NO_FONTS = (
-    "a dialog cannot be shown, since Tk finds no fonts, so the answer is no. Install some (on "
+    "a dialog cannot be shown, since Tk finds no fonts, so the request is denied. Install some (on "
     "Debian and Ubuntu: apt install fonts-dejavu-core)"
 )
 # Classes of widgets that a person types into.

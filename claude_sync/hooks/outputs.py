@@ -252,8 +252,8 @@ def decision_output(event: str, decision: HookDecision) -> dict[str, Any]:
     ):
         if is_meant and not is_taken:
             raise UsageError(
-                f"hooks.{verb}() means nothing for the event {event}. Return None to let things "
-                "go on."
+                f"hooks.{verb}() has no effect for the event {event}. Return None to let the "
+                "action proceed."
             )
     output = without_none(
         stopReason=decision.stop_reason,

@@ -123,8 +123,8 @@ def names_in(given: str) -> Tuple[str, ...]:
     for name in names:
         if not name.isidentifier():
             raise UsageError(
-                f"--tools takes names of functions with commas between, without blanks, and "
-                f"{name!r} is no name. Write --tools {VALUES['--tools']}."
+                f"--tools takes names of functions, separated by commas without spaces, and "
+                f"{name!r} is not a name. Write --tools {VALUES['--tools']}."
             )
     return names
 
@@ -136,7 +136,9 @@ def unknown(name: str, has_value: bool) -> str:
     known = [*VALUES, *FLAGS]
     near = difflib.get_close_matches(name, known, 1)
     meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}."
-    return f"there is no setting {name}: {meant} A question that begins with -- comes after ' -- '."
+    return (
+        f"there is no setting {name}: {meant} Write ' -- ' before a question that begins with --."
+    )
 
 
 def type_named(text: str, lookup: Callable[[str], Any]) -> Any:
@@ -163,5 +165,5 @@ def type_named(text: str, lookup: Callable[[str], Any]) -> Any:
         return made(ast.parse(text, mode="eval").body)
     except (SyntaxError, TypeError, ValueError):
         raise UsageError(
-            f"--returns {text}: that is no type. Write City or List[City], without blanks."
+            f"--returns {text}: that is not a type. Write City or List[City], without spaces."
         ) from None

@@ -129,7 +129,7 @@ class Conversation:
                 left[name] = budget - spent
                 if left[name] <= 0:
                     raise BudgetExceeded(
-                        f"{spent:.4f} USD of {name}={budget:g} are spent in this notebook; nothing "
-                        "sent. claude_sync.notebook.configure() takes another budget"
+                        f"{spent:.4f} USD of {name}={budget:g} are spent in this notebook; "
+                        "nothing was sent. claude_sync.notebook.configure() takes another budget"
                     )
         return left

@@ -32,7 +32,7 @@ __all__ = ["FormWidgets", "form_text", "shown_form", "widgets_module"]
 # Seconds in which what has just appeared, or has moved up into the place of another, is not to
 # be answered with a yes: the click was meant for what was there before.
 SETTLING = forms.SETTLING / 1000
-TOO_SOON = "This had just appeared here, so the click did not count. Read it, and click again."
+TOO_SOON = "This had only just appeared, so the click did not count. Read it, and click again."
 
 Form = PermissionForm | QuestionForm
 
@@ -143,7 +143,7 @@ class FormWidgets:
             field.write(other.value)
         missing = form.missing()
         if missing is not None:
-            raise UsageError(f"There is no answer to: {missing.text}")
+            raise UsageError(f"You have not answered: {missing.text}")
         form.answer()
 
     def _button(self, label: str, style: str, verb: Callable[[], object]) -> Any:

@@ -42,7 +42,7 @@ ANSWER = "claude_answer"
 CLIENT = "claude_client"
 
 INTERRUPTED = "KeyboardInterrupt: the turn was stopped; the conversation can go on."
-NO_QUESTION = "there is no question. Write %claude question; %claude? tells more."
+NO_QUESTION = "there is no question. Write %claude question; %claude? shows help."
 
 
 class OneLine:
@@ -210,8 +210,8 @@ class Magics:
         function = self._variable("--tools", name)
         if not callable(function) and not isinstance(function, Tool):
             raise UsageError(
-                f"--tools {name}: {name} is a {type(function).__name__} and no function. Name "
-                "functions of the notebook, with commas between."
+                f"--tools {name}: {name} is a {type(function).__name__} and not a function. Name "
+                "functions of the notebook, separated by commas."
             )
         return function
 

@@ -38,15 +38,15 @@ OPTION_SIZE = (4, 300)
 SETTLING = 500
 
 # What every view says.
-REASON = "If not: why, or what to do instead (Claude reads this)"
+REASON = "If you deny: why, or what to do instead (Claude reads this)"
 EVERYTHING = "Show everything"
 DECLINE = "Decline"
 OWN_WORDS = "Other, in your own words"
 DENIED_BY_PERSON = (
-    "The user said no to this. Do not try to do the same in another way. Go on without it, or ask "
-    "what to do instead."
+    "The user denied this. Do not try to do the same thing another way. Continue without it, or "
+    "ask what to do instead."
 )
-CLOSED_UNDECIDED = "The user closed the dialog without an answer, which is a no."
+CLOSED_UNDECIDED = "The user closed the dialog without answering, so the request is denied."
 
 
 class Choice(NamedTuple):
@@ -290,7 +290,8 @@ def form_of(subject: Any) -> Union[PermissionForm, QuestionForm]:
         return QuestionForm(subject)
     if not isinstance(subject, PermissionRequest):
         raise UsageError(
-            f"a dialog is about what on_permission or on_question gave; not {subject!r}."
+            "a dialog takes the request that an on_permission or on_question handler got, not "
+            f"{subject!r}."
         )
     if subject.tool == QUESTION_TOOL and subject.questions:
         return QuestionForm(Questions(subject))

@@ -175,8 +175,8 @@ def deny_tools(*rules: str) -> Policy:
             return None
         return request.deny(
             f"Permission denied: this is, or could be, what the rule {denying.text!r} of this "
-            "session forbids. Do not try to do the same in another way: go on without it. If you "
-            "meant something else, use one simple command, or a plain path from the root on."
+            "session forbids. Do not try to do the same thing another way; continue without it. "
+            "If you meant something else, use one simple command, or an absolute path."
         )
 
     return policy

@@ -37,8 +37,10 @@ PLAN_TOOL = "ExitPlanMode"
 OLDER_REPLY = "callback.response"
 
 DENIED_BY_PROGRAM = "Permission denied by the program that runs this session. Do not try it again."
-DECLINED = "The user declined to answer. Go on with your best judgement."
-NOBODY_THERE = "Nobody is there to answer questions. Go on with your best judgement, and say so."
+DECLINED = "The user declined to answer. Continue with your best judgment."
+NOBODY_THERE = (
+    "No one is available to answer questions. Continue with your best judgment, and say so."
+)
 
 
 class Later:

@@ -317,8 +317,8 @@ def parse_pattern(text: str, tool: str, pattern: str) -> Rule:
     if tool in NAME_KEYS:
         return NameRule(text, tool, pattern)
     raise UsageError(
-        f"the rule {text!r} cannot be checked: uses of {tool} are not told apart. Write "
-        f"'{tool}' alone, or decide in a function of your own."
+        f"the rule {text!r} cannot be checked: the library cannot distinguish uses of {tool}. "
+        f"Write '{tool}' alone, or decide in a function of your own."
     )
 
 
@@ -347,8 +347,7 @@ def check_simple(text: str) -> None:
     is_plain = "*" in first or (PLAIN_COMMAND.fullmatch(first) and first not in RESERVED_WORDS)
     if not is_simple or not is_plain:
         raise UsageError(
-            f"the rule {text!r} can never allow anything: a line is taken apart first, and each "
-            "simple command in it is compared, without grammar of the shell, variables and "
-            "redirections. Write a rule for each command, for example 'Bash(git log *)' and "
-            "'Bash(head)'."
+            f"the rule {text!r} can never allow anything: a line is split into simple commands, "
+            "and each of them is compared without shell syntax, variables and redirections. Write "
+            "a rule for each command, for example 'Bash(git log *)' and 'Bash(head)'."
         )

@@ -32,8 +32,8 @@ Say = Callable[[str], object]
 ONE_QUESTION = threading.Lock()
 
 NOBODY = (
-    "Nobody could be asked whether this is allowed: {}. So the answer is no. Go on without it, "
-    "and say at the end what you would have done."
+    "Permission denied, because {}. Continue without it, and say at the end what you would have "
+    "done."
 )
 # What is typed for a choice, and its words in the prompt.
 REPLIES = {
@@ -123,7 +123,7 @@ def choose(form: PermissionForm, read: Read, say: Say) -> Optional[Callable[[], 
     while True:
         reply = read(f"Allow it? {words} / n with a reason / ? ")
         if form.request.cancelled.is_set():
-            say("The request was withdrawn meanwhile; nothing was decided.\n")
+            say("The CLI has withdrawn the request. Nothing was decided.\n")
             return None
         refusal = REFUSAL.fullmatch(reply)
         if refusal:
@@ -141,7 +141,7 @@ def choose(form: PermissionForm, read: Read, say: Say) -> Optional[Callable[[], 
         elif name:
             say("The CLI does not offer this here; y allows it once.\n")
         else:
-            say("That was not understood; ? shows the replies.\n")
+            say("Not understood. Type ? to see the possible replies.\n")
 
 
 def ask_questions(form: QuestionForm, read: Read, say: Say) -> Optional[Callable[[], bool]]:
@@ -149,7 +149,7 @@ def ask_questions(form: QuestionForm, read: Read, say: Say) -> Optional[Callable
     for field in form.fields:
         answered = ask_question(field, form, read, say)
         if form.request.cancelled.is_set():
-            say("The question was withdrawn meanwhile.\n")
+            say("The CLI has withdrawn the question.\n")
             return None
         if not answered:
             return form.decline
@@ -161,7 +161,7 @@ def ask_question(field: QuestionField, form: QuestionForm, read: Read, say: Say)
     say(f"\n{shown(field.question.text)}\n")
     for number, (label, about) in enumerate(field.options, 1):
         say(f"  {number}. {label}{': ' + shown(about) if about else ''}\n")
-    wanted = "Numbers, with commas between" if field.is_multiple else "Number"
+    wanted = "Numbers, separated by commas" if field.is_multiple else "Number"
     forget_typed()
     while True:
         reply = read(f"{wanted}, or your own words (n to decline): ")
@@ -177,7 +177,7 @@ def ask_question(field: QuestionField, form: QuestionForm, read: Read, say: Say)
         elif reply and not is_choice:
             field.write(reply)
             return True
-        say(f"That was not understood; the numbers go from 1 to {len(field.options)}.\n")
+        say(f"Not understood. Type numbers from 1 to {len(field.options)}.\n")
 
 
 def forget_typed() -> None:

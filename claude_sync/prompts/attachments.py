@@ -44,7 +44,7 @@ MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
-KINDS = "Attach png, jpeg, gif or webp images, PDF files, or texts in UTF-8."
+KINDS = "Attach png, jpeg, gif or webp images, PDF files, or UTF-8 text."
 ENCODING = "Attach a text of another encoding open: attach=[open(path, encoding='...')]."
 
 

@@ -523,7 +523,7 @@ class Presenter:
         what = "Thinking"
         last = self.chat.steps[-1] if self.chat.steps else None
         if self._retry is not None:
-            what = f"The service does not answer, try {self._retry.attempt}"
+            what = f"The service is not responding, attempt {self._retry.attempt}"
         elif last is not None and last.kind == "tool" and last.state == "unfinished":
             what = " ".join(last.summary(self.folder)).strip()
         elif last is not None and last.kind == "claude":

@@ -30,8 +30,8 @@ SOURCES = (
     "a matplotlib figure."
 )
 NOT_READ = (
-    "Check the path, which starts at the folder of this program, and your rights. What is at an "
-    "address is downloaded first."
+    "Check the path, which is relative to the program's working folder, and your permissions. "
+    "Download a URL first."
 )
 NO_PATH = "A str is the path of a file. For a text use data=..., or attach text.encode()."
 

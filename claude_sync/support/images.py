@@ -57,7 +57,7 @@ def image_fault(data: bytes) -> str | None:
     """Why an image cannot be sent, and what to do; None if it can. Reads like "is cut off"."""
     kind = media_type_of(data)
     if kind not in IMAGE_TYPES:
-        return "is no image that Claude can see. Convert it to png, jpeg, gif or webp."
+        return "is not an image that Claude can read. Convert it to png, jpeg, gif or webp."
     if len(data) > LARGEST_IMAGE:
         limit = LARGEST_IMAGE / 1e6
         return f"has {len(data) / 1e6:.2f} MB; the limit is {limit:.2f} MB. {MAKE_SMALLER}"

@@ -369,9 +369,9 @@ class LoopbackModel:
         try:
             body = json.loads(data or b"{}")
         except ValueError as exc:
-            body, problem = {}, f"the body is no JSON: {exc}"
+            body, problem = {}, f"the body is not JSON: {exc}"
         if not isinstance(body, dict):
-            body, problem = {}, "the body is no JSON object"
+            body, problem = {}, "the body is not a JSON object"
         request = self._record(method, path, headers, body)
         if method == "HEAD":
             return b""

@@ -90,8 +90,8 @@ class ScriptedCli(CliSide, Transport):
         """Remember how a process would have been started; begin to play the script."""
         if self.launch is not None:
             raise AssertionError(
-                "a ScriptedCli lives once. Give the client a function that makes a new one: "
-                "transport=lambda: ScriptedCli(script)"
+                "a ScriptedCli can be used only once. Give the client a function that makes a new "
+                "one: transport=lambda: ScriptedCli(script)"
             )
         self.launch = launch
         argv = getattr(launch, "argv", None)

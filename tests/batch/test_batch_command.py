@@ -207,7 +207,7 @@ def test_ctrl_c_once_finishes_what_is_open(folder):
     said = process.communicate(timeout=PATIENCE)[1].decode()
     assert process.returncode == 130, said
     assert "finishing what is being answered" in said
-    assert "the same command goes on from here" in said
+    assert "run the same command again to continue" in said
     assert "2 of 20 answered" in said
     assert "failed: AskTimeout" in said
     assert not (folder / "out.jsonl.part").exists()

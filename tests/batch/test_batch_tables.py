@@ -85,8 +85,8 @@ def test_a_pipe_can_be_read_once_and_is(tmp_path):
 @pytest.mark.parametrize(
     ("content", "name", "column", "template", "words"),
     [
-        ("{", "a.jsonl", None, None, "line 1 of .* is no JSON"),
-        ('"a"\n[1]\n', "a.jsonl", None, None, "line 2 .* no text and no object"),
+        ("{", "a.jsonl", None, None, "line 1 of .* is not JSON"),
+        ('"a"\n[1]\n', "a.jsonl", None, None, "line 2 .* neither a string nor an object"),
         ('{"text": "a"}', "a.jsonl", None, None, "has no 'prompt'; it has text"),
         ("a,b\n1,2\n", "a.csv", "c", None, "line 2 .* has no 'c'; it has a, b"),
         ("a,b\n1,2\n3\n", "a.csv", "a", None, "line 3 .* more or fewer fields"),

@@ -311,7 +311,7 @@ def test_a_file_of_0_1_must_be_of_the_same_prompts_and_form(path):
 def test_another_file_is_left_alone(path, content):
     """Whatever it is."""
     path.write_text(content)
-    with pytest.raises(UsageError, match="is no checkpoint of a batch, and is left alone"):
+    with pytest.raises(UsageError, match="is not a batch checkpoint, so it was not changed"):
         ask(["a"], path)
     assert path.read_text() == content
 
@@ -378,7 +378,7 @@ def test_a_full_disk_ends_the_batch(path):
     next(batch)
     pages = batch._run._checkpoint._run("PRAGMA page_count").fetchone()[0]
     batch._run._checkpoint._run(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(ClaudeError, match=r"disk is full.* goes on from there"):
+    with pytest.raises(ClaudeError, match=r"disk is full.* continues from there"):
         for _ in batch:
             pass
     cost = batch.cost_usd

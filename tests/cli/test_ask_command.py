@@ -64,7 +64,7 @@ def test_a_pipe_that_nobody_writes_to_is_left_alone(tmp_path, environment, monke
         os.close(reading)
         os.close(writing)
     assert (asking.returncode, asking.stdout) == (0, b"echo: Hello\n")
-    assert b"nothing came on standard input within 3 s" in asking.stderr
+    assert b"no data arrived on standard input within 3 s" in asking.stderr
 
 
 def test_files_are_attached(run, tmp_path):
@@ -112,7 +112,7 @@ def test_the_cost_is_told_on_stderr(run, tmp_path):
 def test_nobody_to_ask_means_no_and_tells_how_to_allow(run):
     """Without a terminal and without rules, a tool is denied."""
     code, stdout, stderr = run("ask", "--offline", WRITE)
-    assert (code, "Nobody is there to allow Write" in stdout) == (0, True)
+    assert (code, "no one is available to allow Write" in stdout) == (0, True)
     assert stderr.count('Allow it with --allow "Write", or everything with --yes') == 1
 
 

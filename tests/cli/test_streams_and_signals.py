@@ -87,7 +87,7 @@ def test_a_folder_that_is_gone_is_told(shell, tmp_path, words):
     gone.mkdir()
     code, stdout, stderr = shell(words, "", folder=gone, before=f"rmdir {shlex.quote(str(gone))}")
     assert (code, stdout) == (2, "")
-    assert "claude-sync: this folder is gone. " in stderr
+    assert "claude-sync: the current folder no longer exists. " in stderr
     assert "Traceback" not in stderr
 
 

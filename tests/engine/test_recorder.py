@@ -425,7 +425,7 @@ def test_a_file_that_changes_in_between_is_refused(path, tmp_path, monkeypatch, 
         path.symlink_to("/dev/null" if kind == "device" else target)
         reader = os.open(target, os.O_RDONLY)
     monkeypatch.setattr(module, "check_kind", lambda path: None)
-    with pytest.raises(UsageError, match=r"no plain file|symbolic links"):
+    with pytest.raises(UsageError, match=r"not a regular file|symbolic links"):
         Recorder(path)
     os.close(reader)
     assert target.read_bytes() == b""
@@ -454,7 +454,7 @@ def test_a_full_disk_ends_the_recording_and_nothing_else(recorder, caplog):
     recorder.sent(b'{"a":1}\n')
     recorder.close()
     assert caplog.text.count("No space left") == 1
-    assert caplog.text.count("the session goes on") == 1
+    assert caplog.text.count("the session continues") == 1
 
 
 def test_a_bug_ends_the_recording_and_nothing_else(recorder, path, caplog, monkeypatch):

@@ -97,7 +97,7 @@ def test_a_close_that_is_too_short_for_the_guard_says_so(caplog):
     wait_until(lambda: process_is_gone(tool))
     told = [each.message for each in caplog.records if "reader did not end" in each.message]
     assert [text.partition("time: ")[2] for text in told] == [
-        "what the CLI has started is still being ended"
+        "processes that the CLI started are still being ended"
     ]
 
 

@@ -240,7 +240,7 @@ def test_without_fonts_it_is_a_no_that_says_why(desk, caplog, monkeypatch):
     request = desk.ask()
     desk.until(lambda: "failed on PermissionRequest" in caplog.text)
     assert desk.reply_to(request)["behavior"] == "deny"
-    assert "Tk finds no fonts, so the answer is no. Install some" in caplog.text
+    assert "Tk finds no fonts, so the request is denied. Install some" in caplog.text
     assert desk.window.winfo_children() == []
 
 

@@ -154,7 +154,7 @@ def test_questions_are_answered(board):
     """By choosing, in words, or both; nothing is chosen beforehand, what is missing is said."""
     request = board.cli.ask_permission("AskUserQuestion", QUESTIONS)
     click(board.box, "Answer")
-    until_shown(board.box, "There is no answer to: Which?")
+    until_shown(board.box, "You have not answered: Which?")
     (radio,) = of_kind(board.box, "RadioButtons")
     assert radio.options == (("A: the <b>", 0),)
     of_kind(board.box, "SelectMultiple")[0].value = (1,)

@@ -131,7 +131,7 @@ def test_a_question_is_answered_in_the_conversation(person):
     person.begin()
     request = person.cli.ask_permission("AskUserQuestion", QUESTION, tool_use_id="toolu_1")
     click(person.panel, "Answer")
-    until_shown(person.panel, "no answer to: Which?")
+    until_shown(person.panel, "not answered: Which?")
     of_kind(person.panel, "RadioButtons")[0].value = 1
     click(person.panel, "Answer")
     reply = person.cli.expect_reply(request)

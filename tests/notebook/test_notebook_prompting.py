@@ -135,7 +135,7 @@ def test_where_nobody_can_be_asked_the_answer_is_no(typed, prompter, displays, p
     typed(problem)
     kind, message = prompter.on_permission(Request())
     assert kind == "deny"
-    assert "Nobody could be asked" in message
+    assert "Permission denied, because" in message
     assert "denied" in displays.last[0]["text/html"]
 
 

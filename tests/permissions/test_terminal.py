@@ -284,4 +284,4 @@ def test_a_question_that_nobody_answers_is_declined_in_its_own_words():
     """Not as a tool that may not be used."""
     request = asked(FRUIT)
     request.deny()
-    assert decision_of(request)[1].startswith("Nobody is there to answer questions.")
+    assert decision_of(request)[1].startswith("No one is available to answer")

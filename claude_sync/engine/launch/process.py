@@ -460,7 +460,9 @@ def as_user(launch: Launch) -> Dict[str, Any]:
     if settings is None or name is None:
         return {}
     if WINDOWS:
-        raise UsageError("user= is not for Windows. Run the program as that user.", option="user")
+        raise UsageError(
+            "user= does not work on Windows. Run the program as that user.", option="user"
+        )
     import pwd
 
     try:

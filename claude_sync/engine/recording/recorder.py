@@ -150,7 +150,7 @@ class Recorder:
 
     def _fail_locked(self, reason: str) -> None:
         if self._descriptor is not None:
-            logger.error("the recording ends here, the session goes on: %s", reason)
+            logger.error("the recording ends here; the session continues: %s", reason)
         self._close_locked()
 
     def _begin_locked(self) -> None:
@@ -324,7 +324,7 @@ def check_kind(path: str) -> None:
             path, "it is a symbolic link", f"Pass where it points to: {os.path.realpath(path)!r}"
         )
     if not stat.S_ISREG(mode):
-        what = "a folder" if stat.S_ISDIR(mode) else "no plain file, but a device or a pipe"
+        what = "a folder" if stat.S_ISDIR(mode) else "not a regular file, but a device or a pipe"
         raise refused(path, f"it is {what}", "Pass the path of a file")
 
 
@@ -332,11 +332,11 @@ def check_open(path: str, descriptor: int) -> None:
     """Refuse a file of somebody else, or that is no recording; make it private."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise refused(path, "it is no plain file", "Pass the path of a file")
+        raise refused(path, "it is not a regular file", "Pass the path of a file")
     first = read_at(descriptor, len(MARK), 0) if status.st_size else MARK
     if first != MARK:
         raise refused(
-            path, "it exists and is no recording", "Pass another path, or remove the file"
+            path, "it exists and is not a recording", "Pass another path, or remove the file"
         )
     if not hasattr(os, "geteuid"):  # Windows: whoever may read the folder may read the file
         return

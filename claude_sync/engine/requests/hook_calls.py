@@ -61,7 +61,7 @@ class HookCall:
             # Always less than the CLI waits.
             seconds = hook.timeout if hook.timeout is not None else LONGEST_ON_THE_WIRE
             seconds = min(seconds, LONGEST_ON_THE_WIRE - ALLOWANCE)
-            late = f"the hook {self._name} was not done within {seconds:g} s"
+            late = f"the hook {self._name} did not finish within {seconds:g} s"
             request.timer = session.timers.after(
                 seconds, lambda: request.expire(self._failed(late), late)
             )

@@ -53,7 +53,7 @@ __all__ = ["Answers", "Requests"]
 CHECK_FAILED = (
     "Permission denied: the program failed while it decided. Tell the user, and do not try again."
 )
-WINDOW_GONE = "Permission denied: the window in which a person decides was closed."
+WINDOW_GONE = "Permission denied: the window that asks the user was closed."
 NOBODY_IN_TIME = "Permission denied: no answer came within {seconds:g} seconds."
 # Later than this nobody is going to answer a request, probably.
 UNANSWERED = 60.0
@@ -238,7 +238,8 @@ class Requests:
             self._reminded = True
             logger.warning(
                 "%s has waited %g s for an answer: a handler returned LATER, and request.allow() "
-                "or request.deny() has not been called. permission_timeout= would deny it.",
+                "or request.deny() has not been called. Set permission_timeout= to deny such "
+                "requests.",
                 request.what(),
                 UNANSWERED,
             )
@@ -463,8 +464,8 @@ def is_decision(returned: object, permission: PermissionRequest, subject: Any) -
         subject.answer(returned)
     else:
         raise UsageError(
-            f"a handler returned {returned!r} for {permission.tool}, which is no decision. Return "
-            "request.allow(), request.deny(), True, False (for questions: their answers), "
+            f"a handler returned {returned!r} for {permission.tool}, which is not a decision. "
+            "Return request.allow(), request.deny(), True, False (for questions: their answers), "
             "claude_sync.LATER, or None to let the next handler decide."
         )
     return True

@@ -103,7 +103,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("scenes", metavar="scene", nargs="*", help=f"of {', '.join(SCENES)}")
     parser.add_argument("--cli", metavar="PATH", help="the CLI (default: the one a Client finds)")
     parser.add_argument(
-        "--update", action="store_true", help="add what is seen to the baseline of this version"
+        "--update", action="store_true", help="add what was seen to the baseline of this version"
     )
     return parser
 

@@ -441,7 +441,7 @@ class Session:
 
     def _budget_error(self, asked: Asked) -> BudgetExceeded:
         spent = self.meter.total_usd if self.spent_together is None else self.spent_together()
-        told = "not asked again" if asked.was_tried else "nothing sent"
+        told = "not asked again" if asked.was_tried else "nothing was sent"
         reason = f"{spent:.4f} USD of the budget of {self.options.budget_usd:g} are spent; {told}"
         return BudgetExceeded(reason, asked.tried_answer)
 

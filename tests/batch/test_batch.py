@@ -268,7 +268,7 @@ def test_fields_of_typed_answers_are_columns():
         ({"timeout": 0}, "timeout"),
         ({"idle_timeout": "x"}, "idle_timeout"),
         ({"checkpoint": 7}, "checkpoint is the path"),
-        ({"executor": 7}, "client of Dask's"),
+        ({"executor": 7}, "a Dask client"),
         ({"requests_per_minute": 0}, "requests_per_minute is a number above 0"),
         ({"tokens_per_minute": "x"}, "tokens_per_minute is a number"),
         ({"on_change": "x"}, "on_change is one of raise, ask_again, keep"),

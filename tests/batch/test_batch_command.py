@@ -112,7 +112,7 @@ def test_failures_are_told_and_have_an_exit_code(folder, capsys):
         (["rows.csv", "-o", "rows.csv", "--column", "text"], "the same file"),
         (["in.part", "-o", "in"], "the same file"),
         (["in.checkpoint", "-o", "in", "--restart"], "the same file"),
-        (["prompts.jsonl", "-o", "."], "no ordinary file"),
+        (["prompts.jsonl", "-o", "."], "not a regular file"),
         (["prompts.jsonl", "-o", "out.jsonl", "--returns", "none.json"], "cannot be read"),
         (["prompts.jsonl", "-o", "out.jsonl", "--returns", "rows.csv"], "is not JSON"),
         (["prompts.jsonl", "-o", "out.jsonl", "--returns", "list.json"], "is not a JSON Schema"),
@@ -155,7 +155,7 @@ def test_what_is_no_file_is_not_replaced_by_one(folder, capsys):
     """Devices and pipes are not ours."""
     os.mkfifo(folder / "pipe")
     assert main(["batch", "prompts.jsonl", "-o", "pipe", "--offline"]) == 2
-    assert "no ordinary file" in capsys.readouterr().err
+    assert "not a regular file" in capsys.readouterr().err
     assert not (folder / "pipe").is_file()
 
 

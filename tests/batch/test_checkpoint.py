@@ -321,7 +321,7 @@ def test_another_database_is_left_alone(path):
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE mine (x)")
     before = path.read_bytes()
-    with pytest.raises(UsageError, match="is left alone"):
+    with pytest.raises(UsageError, match="was not changed"):
         ask(["a"], path)
     assert path.read_bytes() == before
 
@@ -331,7 +331,7 @@ def test_a_broken_file_of_0_1_is_left_alone(path, line):
     """It is not ours to mend."""
     text = json.dumps(OLD[0]) + f"\n{line}\n"
     path.write_text(text)
-    with pytest.raises(UsageError, match="is broken"):
+    with pytest.raises(UsageError, match="is damaged"):
         ask(["a"], path)
     assert path.read_text() == text
 
@@ -341,7 +341,7 @@ def test_what_cannot_be_a_checkpoint_is_told(tmp_path, name):
     """Before anything is asked."""
     if name == "pipe":
         os.mkfifo(tmp_path / name)
-    with pytest.raises(UsageError, match=r"cannot be opened|no ordinary file"):
+    with pytest.raises(UsageError, match="cannot be opened"):
         ask(["a"], tmp_path / name)
 
 

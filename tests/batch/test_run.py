@@ -421,4 +421,4 @@ def test_an_id_comes_once(tmp_path):
     wait_until(lambda: executor.open)
     executor.open[0][1].set_result(answered(executor.open[0][0]))
     assert wait().ok
-    assert "came before" in str(next(batch).error)
+    assert "occurs twice" in str(next(batch).error)

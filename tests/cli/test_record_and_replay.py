@@ -77,4 +77,4 @@ def test_what_only_a_question_has_is_refused_in_a_chat(run, words):
     """Rather than to be left out in silence."""
     code, stdout, stderr = run("record", "x.jsonl", "--offline", *words)
     assert (code, stdout) == (2, "")
-    assert f"{words[0]} is for a question" in stderr
+    assert f"{words[0]} needs a question" in stderr

@@ -130,7 +130,7 @@ def test_nonsense_denies(client, running, nonsense, caplog):
     assert running.decided()["behavior"] == "deny"
     running.end()
     assert isinstance(told[0].exception, UsageError)
-    assert "no decision" in caplog.text
+    assert "not a decision" in caplog.text
 
 
 def test_the_decision_of_another_request_denies(client, running):

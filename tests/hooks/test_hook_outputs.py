@@ -83,15 +83,15 @@ def test_blocks_and_context_go_where_they_mean_something(event):
     """Elsewhere the CLI would ignore them."""
     if event in BLOCKED_BY_DECISION:
         assert hook_output(event, hooks.block("no")) == {"decision": "block", "reason": "no"}
-        assert "hooks.allow() means nothing" in refusal(event, hooks.allow())
-        assert "hooks.ask() means nothing" in refusal(event, hooks.ask())
+        assert "hooks.allow() has no effect" in refusal(event, hooks.allow())
+        assert "hooks.ask() has no effect" in refusal(event, hooks.ask())
     elif event not in (*BLOCKING_EVENTS, "PreModelSwitch"):
-        assert "hooks.block() means nothing" in refusal(event, hooks.block("no"))
+        assert "hooks.block() has no effect" in refusal(event, hooks.block("no"))
     if event in WITH_CONTEXT:
         added = hook_output(event, hooks.add_context("note"))
         assert added == specific(event, additionalContext="note")
     else:
-        assert "hooks.add_context() means nothing" in refusal(event, hooks.add_context("note"))
+        assert "hooks.add_context() has no effect" in refusal(event, hooks.add_context("note"))
 
 
 def test_the_input_is_changed():
@@ -109,7 +109,7 @@ def test_the_input_is_changed():
         blocked = hook_output("PreToolUse", decision | hooks.block("no"))
         assert "updatedInput" not in blocked["hookSpecificOutput"]
         for other in ("PostToolUse", "PreModelSwitch", LATER_EVENT):
-            assert "hooks.update_input() means nothing" in refusal(other, decision)
+            assert "hooks.update_input() has no effect" in refusal(other, decision)
     assert event.tool_input["command"] == "rm x"
     # What the handler does to its dict later does not count.
     changes = {"list": [1]}

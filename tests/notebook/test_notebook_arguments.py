@@ -91,5 +91,5 @@ def test_types_are_written_as_in_python(text, found):
 @each("text", ["City(", "City()", "[City]", "5", "City.x", "f'{City}'", "City[0]"])
 def test_a_type_is_not_evaluated(text):
     """Calls and the like are refused."""
-    with pytest.raises(UsageError, match="is no type"):
+    with pytest.raises(UsageError, match="is not a type"):
         type_named(text, {"City": City}.__getitem__)

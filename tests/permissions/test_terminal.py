@@ -102,7 +102,7 @@ def test_only_what_the_cli_offers_is_offered(typed):
     shown = screen.getvalue()
     assert shown.count("Allow it? [y]es / [n]o / n with a reason / ? \n") == 7
     assert shown.count("The CLI does not offer this here") == 2
-    assert shown.count("not understood") == 4
+    assert shown.count("Not understood") == 4
 
 
 def test_what_more_means_is_said(typed):
@@ -258,7 +258,7 @@ def test_a_question_may_stay_unanswered(typed):
     ask_on_terminal(request)
     kind, message = decision_of(request)
     assert kind == "deny"
-    assert "best judgement" in message
+    assert "best judgment" in message
 
 
 @each("given", [{}, {"questions": []}, {"questions": ["x"]}, {"questions": 3}])

@@ -146,7 +146,7 @@ def test_a_budget_of_the_client_sends_nothing_more(client_of, new_cli, model):
     client = client_of(budget_usd=0.0001)
     model.when("an expensive one").reply("paid", usage={"input_tokens": 9000, "output_tokens": 9})
     assert client.ask("an expensive one", timeout=90) == "paid"
-    with pytest.raises(claude_sync.BudgetExceeded, match="nothing sent"):
+    with pytest.raises(claude_sync.BudgetExceeded, match="nothing was sent"):
         client.ask("not any more", timeout=60)
     assert not [request for request in model.conversation if "not any more" in request.text]
 

@@ -196,7 +196,7 @@ def test_it_lives_once():
     """A second start is an error that tells the remedy."""
     cli = ScriptedCli()
     cli.start(launch())
-    with pytest.raises(AssertionError, match="lives once"):
+    with pytest.raises(AssertionError, match="can be used only once"):
         cli.start(launch())
 
 

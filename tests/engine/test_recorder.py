@@ -369,7 +369,7 @@ def test_half_a_line_of_a_crash_harms_no_other(path):
 def test_a_file_that_is_no_recording_is_refused(path):
     """A typo must not add lines to somebody's program."""
     path.write_text("print('hello')\n")
-    with pytest.raises(UsageError, match=r"no recording.*remove the file"):
+    with pytest.raises(UsageError, match=r"not a recording.*remove the file"):
         Recorder(path)
     assert path.read_text() == "print('hello')\n"
 

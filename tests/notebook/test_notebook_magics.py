@@ -108,7 +108,7 @@ def test_the_value_of_a_cell_is_not_shown_twice(magics):
         ("--modle x", "did you mean --model"),
         ("--returns Nothing what?", "the notebook has no Nothing"),
         ("--tools nothing what?", "the notebook has no nothing"),
-        ("--tools city what?", "city is a str and no function"),
+        ("--tools city what?", "city is a str and not a function"),
         ("--returns city what?", "returns='Oslo' is not a type"),
         ("--new {blank}", "there is no question"),
     ],

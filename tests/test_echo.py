@@ -8,7 +8,7 @@ import pytest
 from patience import PATIENCE
 
 import claude_sync
-from claude_sync import Overloaded, UsageError
+from claude_sync import CliExited, Overloaded, UsageError
 from claude_sync.testing import ScriptedCli, builders
 
 
@@ -72,6 +72,17 @@ def test_a_failure_is_raised_and_not_printed(client, cli, background, capsys):
     cli.speak("half")
     cli.end_turn(user, is_error=True, api_error_status=529, result="API Error: 529")
     with pytest.raises(Overloaded):
+        asking.result()
+    assert capsys.readouterr().out == "half\n"
+
+
+def test_the_line_ends_when_the_cli_dies(client, cli, background, capsys):
+    """What is printed next, a traceback perhaps, begins on a line of its own."""
+    asking = background(client.ask, "hi", echo=True)
+    cli.begin_turn(cli.expect("user"))
+    cli.speak("half")
+    cli.hang_up(3)
+    with pytest.raises(CliExited):
         asking.result()
     assert capsys.readouterr().out == "half\n"
 

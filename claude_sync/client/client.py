@@ -254,13 +254,17 @@ class Client(HandlerMethods, ControlMethods, Timed, Displayed, Generic[D]):
         message = self._message(prompt, attach, data, verbatim)
         echoes = flag("echo", echo) and not self._options.echo
         turn = self._turn(message, prompt, echoes, timeout, idle_timeout, raise_on_error, returns)
+        printer = new_echo() if echoes else None
         try:
             # Inside the try from the first moment: Ctrl-C may come while it is being sent.
             with self._session.naming:
-                return self._session.delivery.ask(turn, new_echo() if echoes else None)
+                return self._session.delivery.ask(turn, printer)
         except BaseException:
             # An answer that failed is over; anything else is Ctrl-C, an alarm, SystemExit.
             stop_own_turn(turn)
+            if printer is not None:
+                with contextlib.suppress(Exception):  # it may be stdout that failed
+                    printer.end()
             raise
 
     @overload

@@ -251,7 +251,8 @@ def export(arguments: argparse.Namespace) -> int:
     format = arguments.format or ("md" if output is None else None)
     written = export_source(source, output, format=format, title=arguments.title)
     if output is None:
-        sys.stdout.write(str(written))
+        # A terminal would obey what tools have printed.
+        sys.stdout.write(safe(str(written)) if is_terminal(sys.stdout) else str(written))
     else:
         complain(f"written: {written}")
     return OK

@@ -30,7 +30,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-from typing import Any, Callable, Dict, List, NamedTuple, Sequence
+from typing import Any, Dict, List, NamedTuple, Sequence
 from urllib.parse import unquote
 
 from ..errors import UsageError
@@ -62,6 +62,9 @@ NAME_KEYS = {
     **dict.fromkeys(("Agent", "Task"), ("subagent_type",)),
     **dict.fromkeys(("Skill", "SlashCommand"), ("skill", "command")),
 }
+# What JavaScript trims.
+BLANKS = "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+BLANKS += "\u2028\u2029\u202f\u205f\u3000\ufeff"
 
 TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*", re.ASCII)
 SERVER_RULE = re.compile(r"mcp__[A-Za-z0-9_.-]+(?:__[A-Za-z0-9_.*-]+)?", re.ASCII)
@@ -209,25 +212,29 @@ class NameRule(Rule):
         super().__init__(text, tool)
         self.keys = NAME_KEYS[tool]
         self.patterns = text_globs(text, pattern)
+        self.suspicions = text_globs(text, pattern.casefold())
 
     def covers_input(self, use: ToolUse) -> bool:
-        return self.is_named(use, "", all)
-
-    def may_mean_input(self, use: ToolUse) -> bool:
-        values = [use.given[key] for key in self.keys if key in use.given]
-        is_strange = not all(isinstance(value, str) for value in values)
-        return is_strange or not values or self.is_named(use, "/ ", any)
-
-    def is_named(self, use: ToolUse, ignored: str, how_many: Callable[..., bool]) -> bool:
-        """Whether all or any of the names in an input match, without what is *ignored*."""
-        values = [use.given[key] for key in self.keys if key in use.given]
-        return bool(values) and how_many(
-            isinstance(value, str)
-            and any(
-                each.matches(value.lstrip(ignored) if ignored else value) for each in self.patterns
-            )
+        values = self.values(use)
+        return bool(values) and all(
+            isinstance(value, str) and any(each.matches(value) for each in self.patterns)
             for value in values
         )
+
+    def may_mean_input(self, use: ToolUse) -> bool:
+        return not self.values(use) or any(
+            not isinstance(value, str) or self.may_be(value.casefold().strip(f"/{BLANKS}"))
+            for value in self.values(use)
+        )
+
+    def may_be(self, name: str) -> bool:
+        """Whether a name, perhaps with arguments behind it, may be what is meant."""
+        forms = (name, *name.split(None, 1)[:1])
+        return any(each.matches(form) for each in self.suspicions for form in forms)
+
+    def values(self, use: ToolUse) -> List[Any]:
+        """The names in an input."""
+        return [use.given[key] for key in self.keys if key in use.given]
 
 
 class CommandRule(Rule):

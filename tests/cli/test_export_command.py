@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 from saved_sessions import conversation
+from tmux_terminal import Terminal
 
 ID = "11111111-aaaa-4111-8111-111111111111"
 
@@ -22,6 +24,15 @@ def test_a_session_is_written_to_a_file(run, saved, tmp_path, name):
     code, stdout, stderr = run("export", name, "-o", "chat.html")
     assert (code, stdout, stderr) == (0, "", "claude-sync: written: chat.html\n")
     assert "echo: hello" in (tmp_path / "chat.html").read_text()
+
+
+def test_a_terminal_obeys_nothing_of_what_was_said(config, environment, tmp_path):
+    """Without a file to write to, a conversation is printed."""
+    conversation(config, "blue \x1b[44m sky", cwd=os.path.realpath(tmp_path), session_id=ID)
+    variables = {**environment, "CLAUDE_CONFIG_DIR": str(config)}
+    command = [sys.executable, "-m", "claude_sync", "export", ID]
+    with Terminal(command, variables, tmp_path) as terminal:
+        assert "blue \\x1b[44m sky" in terminal.until("[exit code 0]")
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,9 @@ def test_subagents_and_skills_are_named():
     assert answers("Task(Explore)", "Task", subagent_type=3) == (False, True)
     assert answers("Skill(pdf)", "Skill", skill="pdf") == (True, True)
     assert answers("Skill(pdf)", "Skill", command="/pdf") == (False, True)
+    for name in ("pdf ", "\npdf", "\ufeff/pdf", "/pdf a.pdf", "PDF"):
+        assert answers("Skill(pdf)", "Skill", skill=name) == (False, True)
+    assert answers("Skill(pdf)", "Skill", skill="pdfs") == (False, False)
     assert answers("Skill(pdf)", "Task", skill="pdf") == (False, False)
 
 

@@ -318,17 +318,18 @@ def map(
         executor: Where: any ``concurrent.futures.Executor``, a client of Dask's, or the module
             ``ray``; threads of its own by default.
         returns: The form of ``item.data``: a dataclass, TypedDict, Pydantic model or schema.
-        budget_usd: Nothing is sent once so much is spent, earlier runs included.
+        budget_usd: Send nothing more once this much is spent, earlier runs included.
         retries: How often a prompt is tried again after an overload, a failure of the service,
             a used-up limit or a crash; never after tools were used, unless
             ``retry_effects=True``.
         timeout, idle_timeout: Of each attempt, in seconds, as for ``Client.ask``.
         requests_per_minute, tokens_per_minute: What all workers together may send.
-        checkpoint: A SQLite file that keeps what is finished; the same call goes on from there.
+        checkpoint: A SQLite file that keeps the finished items; the same call continues
+            from there.
         on_change: What to do about answers in the checkpoint that were made with other
             settings, prompts or attachments: ``"raise"``, ``"ask_again"`` or ``"keep"``.
-        id: By what the checkpoint finds a prompt again: a key of the prompts' dicts, or a
-            function of the prompt. By default by its place, so that prompts may only be added.
+        id: How the checkpoint identifies a prompt: a key of the prompts' dicts, or a function of
+            the prompt. The default is its position, so you may only append prompts.
         shard: ``(k, n)`` asks every n-th prompt from number k on, k from 0, with a checkpoint
             of its own, ``PATH.k-of-n``.
         ordered: False gives items as they are finished.

@@ -69,13 +69,13 @@ class Pool(Generic[D]):
                 client.ask("My name is Ada.")
                 client.ask("What is my name?")
 
-    Each question is a conversation of its own, and so is each ``with pool.client()``. Any
-    thread may call any method.
+    Each question has its own conversation, and so has each ``with pool.client()``. Any thread may
+    call any method.
 
     Args:
         size: How many CLIs there are, at most.
         options: The settings of every client; and by name, handlers included.
-        max_turns_per_client: After so many questions a CLI is replaced; None: never.
+        max_turns_per_client: Replace a CLI after this many questions; None: never.
         overrides: Settings by name. ``budget_usd`` is that of the whole pool, clients that are
             lent included. Prompts of ``ask()`` and ``submit()`` are sent as they are;
             ``verbatim=False`` has the CLI read ``@path`` and run ``/commands`` in them.
@@ -160,8 +160,8 @@ class Pool(Generic[D]):
         """
         End all CLIs, within *timeout* seconds. Twice is harmless.
 
-        Running turns are interrupted, and whoever waits gets ClientClosed. In a handler this
-        returns at once, and goes on in the background.
+        Running turns are interrupted, and waiting calls raise ClientClosed. In a handler, this
+        returns at once and continues in the background.
         """
         timeout = check_seconds("timeout", timeout, zero=True)
         self._finalizer.detach()

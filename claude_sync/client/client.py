@@ -82,15 +82,15 @@ ASK_OPTIONS = ("attach", "data", "timeout", "idle_timeout", "raise_on_error", "e
 
 class Client(HandlerMethods, ControlMethods, Timed, Displayed, Generic[D]):
     """
-    A conversation with Claude, by way of the Claude Code CLI::
+    A conversation with Claude, through the Claude Code CLI::
 
         with claude_sync.Client(cwd="project", model="sonnet") as client:
             client.on_text(lambda text: print(text, end="", flush=True))
             answer = client.ask("What does setup.py do?", timeout=120)
 
-    Settings are those of :class:`Options`, by name; handlers may be given as
-    ``on_text=...`` and so on. ``with`` starts the process, ``close()`` or the end
-    of the block ends it. Any thread may call any method.
+    Pass the options of :class:`Options` by name, and handlers as ``on_text=...`` and so on.
+    ``with`` starts the process; ``close()`` or the end of the block ends it. Any thread may call
+    any method.
     """
 
     __signature__ = SignatureWithOptions(HANDLERS)
@@ -183,9 +183,9 @@ class Client(HandlerMethods, ControlMethods, Timed, Displayed, Generic[D]):
         """
         End the conversation, within *timeout* seconds. Twice is harmless.
 
-        A running turn is interrupted, the CLI gets time to save its transcript, and
-        whoever waits gets ClientClosed. With ``wait=False``, and in handlers, this
-        returns at once and goes on in the background.
+        A running turn is interrupted, the CLI gets time to save its transcript, and waiting calls
+        raise ClientClosed. With ``wait=False``, and in handlers, this returns at once and
+        continues in the background.
         """
         timeout = check_seconds("timeout", timeout, zero=True)
         self._finalizer.detach()
@@ -370,9 +370,9 @@ class Client(HandlerMethods, ControlMethods, Timed, Displayed, Generic[D]):
         """
         Stop whatever runs now; harmless when nothing does. Works in handlers.
 
-        What the CLI has, and has not begun, is withdrawn with it: a question that was sent
-        a moment ago, messages of ``steer()``. With ``cancel_queued=False``, and by old CLIs,
-        it is answered next. Questions that still wait in this client stay in line.
+        This also withdraws messages that the CLI has received but not begun: a question that was
+        sent a moment ago, and messages of ``steer()``. With ``cancel_queued=False``, and with old
+        CLIs, they are answered next. Questions that still wait in this client stay in line.
         """
         timeout = check_seconds("timeout", timeout)
         with self._session.naming:
@@ -441,7 +441,7 @@ class Client(HandlerMethods, ControlMethods, Timed, Displayed, Generic[D]):
 
     @property
     def cost_usd(self) -> float:
-        """What this client has cost, as the CLI reports it."""
+        """The cost of this client so far, as the CLI reports it."""
         return self._session.cost_usd
 
     @property
@@ -462,9 +462,9 @@ class Client(HandlerMethods, ControlMethods, Timed, Displayed, Generic[D]):
     @property
     def context_tokens(self) -> Optional[int]:
         """
-        How many tokens the last request of the conversation had the model read.
+        The number of tokens that the model read for the last request of the conversation.
 
-        None until the CLI has told: before the first answer, after ``/clear`` and compacting.
+        None if unknown: before the first answer, and after ``/clear`` and compacting.
         """
         return self._session.tally.context_tokens
 

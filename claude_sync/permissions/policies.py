@@ -57,7 +57,7 @@ READING_TOOLS = frozenset(("Read", "Glob", "Grep", "LS", "NotebookRead", "TodoRe
 
 
 def allow_all(request: PermissionRequest) -> Decision | None:
-    """Allow every tool. A question for the user stays open: it needs an answer, not a yes."""
+    """Allow every tool. It does not answer questions to the user, which need more than a yes."""
     return None if request.tool == QUESTION else request.allow()
 
 
@@ -82,11 +82,9 @@ def read_only(request: Any = None, *, inside: Any = None) -> Any:
     """
     Allow the tools that read files and search in them; deny all others.
 
-    It denies everything that is not known to only read: tools that write, commands (even those
-    that would only read), the network, and tools of MCP servers. A question for the user stays
-    open.
-
-    Alone it reads every file of the machine that the CLI asks about.
+    It denies every tool that might do more than read: tools that write, commands (even those
+    that would only read), the network, and tools of MCP servers. It does not answer questions to
+    the user. Without arguments, it allows reading **every file of the machine**.
     ``read_only(inside="docs")`` makes a policy that also denies reading outside of this folder,
     ``..`` and symbolic links included.
     """
@@ -129,19 +127,19 @@ def decide_reading(request: PermissionRequest, is_inside: bool, home: str = "") 
 
 def allow_tools(*rules: str) -> Policy:
     """
-    A policy that allows what the rules cover, and leaves the rest open.
+    A policy that allows what the rules cover, and leaves other requests undecided.
 
-    A command line is allowed if every command in it is covered by one of the rules, and if all
-    shells read it alike: with ``"Bash(git diff *)"`` not ``git diff; rm x``, ``git diff $(rm x)``
-    or ``git diff > x``. Words that make a program run another one must stand in the rule itself:
+    It allows a command line if the rules cover every command in it, and if all shells parse it
+    the same way: ``"Bash(git diff *)"`` does not allow ``git diff; rm x``, ``git diff $(rm x)``
+    or ``git diff > x``. Arguments that make a program run another one must be in the rule itself:
     ``"Bash(find *)"`` does not cover ``find -exec``, nor ``"Bash(git *)"`` ``git -c``.
 
-    A rule is about a command and not about what the command does. A path in a command is not
-    resolved: ``"Bash(cat src/*)"`` covers ``cat src/../../etc/passwd``; and without a blank before
-    the wildcard, ``"Bash(git*)"`` covers ``git-evil``. The plain name of a program is what the
-    shell makes of it, with the user's own aliases and PATH. ``SECURITY.rst`` says more.
+    A rule checks the text of a command, not what the command does. It does not resolve paths in a
+    command: ``"Bash(cat src/*)"`` covers ``cat src/../../etc/passwd``; and without a space before
+    the wildcard, ``"Bash(git*)"`` covers ``git-evil``. The shell decides which program a plain
+    name runs, with the user's aliases and PATH. ``SECURITY.rst`` has the details.
 
-    Rules never decide a question for the user (``AskUserQuestion``).
+    Rules never answer a question to the user (``AskUserQuestion``).
     """
     parsed = parse_rules("allow_tools", rules)
 
@@ -154,17 +152,17 @@ def allow_tools(*rules: str) -> Policy:
 
 def deny_tools(*rules: str) -> Policy:
     """
-    A policy that denies what the rules may mean, and leaves the rest open.
+    A policy that denies what the rules might cover, and leaves other requests undecided.
 
-    A command line is denied if any part of it could be what a rule names: inside a substitution,
+    It denies a command line if any part of it could be what a rule names: inside a substitution,
     behind ``sudo``, ``env`` or ``xargs``, in other quotes, with a variable in its place, or as an
-    argument of a program that may run it; and if shells could read it in different ways. Options
-    before a subcommand make no difference: ``"Bash(git push *)"`` denies ``git -C . push``. A path
-    is denied as it is written or as it resolves.
+    argument of a program that may run it. It also denies a line that shells could parse
+    differently. Options before a subcommand make no difference: ``"Bash(git push *)"`` denies
+    ``git -C . push``. It compares a path both as written and as resolved.
 
-    Such a rule stops what is written openly. It cannot know what a script, a makefile or
-    ``python -c`` will do, and a rule about Read does not stop ``cat``. To be safe allow what is
-    needed instead.
+    Such a rule stops commands that are visible in the line. It cannot know what a script, a
+    makefile or ``python -c`` will do, and a rule about Read does not stop ``cat``. To be safe,
+    allow what Claude needs instead.
     """
     parsed = parse_rules("deny_tools", rules)
 
@@ -183,7 +181,7 @@ def deny_tools(*rules: str) -> Policy:
 
 
 def first_of(*policies: Policy) -> Policy:
-    """A policy that asks others in turn; the first decision stands, and None asks the next."""
+    """A policy that asks others in turn and takes the first decision; None asks the next one."""
     if not policies:
         raise UsageError("first_of() needs a policy. Write for example first_of(deny_all).")
     for each in policies:

@@ -130,13 +130,13 @@ class PermissionRequest(Displayed):
     Attributes:
         tool: The tool's name, as ``Bash`` or ``mcp__server__tool``.
         tool_use_id: The id of its :class:`ToolUse`, or None.
-        suggestions: The CLI's suggestions of what to change so that it need not ask again.
+        suggestions: The rule changes that the CLI suggests so that it need not ask again.
         blocked_path: The file or folder for which it asks, or None.
         reason: Why the CLI asks, or None.
         title, description: What to show to a person, or None.
         agent_id: The subagent that wants to use it; None for the main conversation.
         mcp_server: The name of the MCP server whose tool it is, or None.
-        raw: The fields of the request as they came.
+        raw: The fields of the request, as the CLI sent them.
 
     """
 
@@ -160,12 +160,12 @@ class PermissionRequest(Displayed):
 
     @property
     def raw_input(self) -> Mapping[str, Any]:
-        """The tool's input as it came."""
+        """The tool's input, as the CLI sent it."""
         return mapping_of(self.raw["input"] if "input" in self.raw else self.raw.get("tool_input"))
 
     @property
     def input(self) -> dict[str, Any]:
-        """The tool's input; a copy: to change it changes nothing."""
+        """A copy of the tool's input. Changing it does not change what runs."""
         if self._input is None:
             import copy
 
@@ -193,7 +193,7 @@ class PermissionRequest(Displayed):
 
     @property
     def is_open(self) -> bool:
-        """Whether an answer is still wanted, and none was given."""
+        """Whether the CLI still waits for an answer, and none was given."""
         return not self._slot.is_decided()
 
     @property
@@ -203,9 +203,11 @@ class PermissionRequest(Displayed):
 
     def on_cancel(self, function: Callable[..., object]) -> None:
         """
-        Call *function* when the answer is no longer wanted: close the dialog there.
+        Call *function* when the CLI no longer waits for the answer, for example to close a
+        dialog.
 
-        At once if that is so already. It runs where handlers run with ``post=...``, and on a
+        If the CLI has already stopped waiting, this calls it at once. It runs where handlers
+        run with ``post=...``, and on a
         thread of the client otherwise; it gets the request if it takes an argument.
         """
         self._slot.on_cancel(function, self)
@@ -214,7 +216,7 @@ class PermissionRequest(Displayed):
         """
         What would happen: a diff, a command line, or the input in readable form.
 
-        It is short: what is left out of its middle is counted. ``full=True`` gives every field.
+        A long preview leaves out its middle and says how much. ``full=True`` gives every field.
         """
         from .preview import preview
 
@@ -228,7 +230,7 @@ class PermissionRequest(Displayed):
         permissions: Iterable[Mapping[str, Any]] = (),
     ) -> Decision:
         """
-        Let it run, with *updated_input* instead of its own if that is given.
+        Let the tool run, with *updated_input* if you pass one.
 
         *permissions* are changes of the session's rules, in the form of ``suggestions``.
         """
@@ -258,7 +260,7 @@ class PermissionRequest(Displayed):
 
     def allow_always(self, save: bool = False) -> Decision:
         """
-        Let it run, and everything that the CLI's suggested rules cover; see :attr:`always`.
+        Let the tool run, and also what the CLI's suggested rules cover; see :attr:`always`.
 
         For this session only; with ``save=True`` the rules go where the CLI suggests, usually a
         settings file of the project. It never changes the permission mode. Where the CLI
@@ -275,7 +277,7 @@ class PermissionRequest(Displayed):
         return any(map(is_accept_edits, self.suggestions))
 
     def accept_edits(self) -> Decision:
-        """Let it run, and switch to ``acceptEdits``: the CLI asks about no more edits."""
+        """Let the tool run, and switch to ``acceptEdits``: the CLI no longer asks about edits."""
         modes = [suggestion for suggestion in self.suggestions if is_accept_edits(suggestion)]
         if not modes:
             raise UsageError(
@@ -285,7 +287,7 @@ class PermissionRequest(Displayed):
         return self.allow(permissions=[for_this_session(modes[0])])
 
     def deny(self, message: str = "", interrupt: bool = False) -> Decision:
-        """Do not let it run; Claude reads *message*. With ``interrupt=True`` the turn ends."""
+        """Deny it; Claude reads *message*. With ``interrupt=True``, the turn ends."""
         if not isinstance(message, str):
             raise refuse("message", message, "a str, which Claude reads")
         usual = NOBODY_THERE if self.tool == QUESTION_TOOL else DENIED_BY_PROGRAM
@@ -298,7 +300,7 @@ class PermissionRequest(Displayed):
         """
         Answer the questions of AskUserQuestion: ``{question: label or [labels]}``.
 
-        For a single question the label alone will do. Labels are checked against the options;
+        For a single question, the label alone is enough. Each label must be one of the options;
         *free_text* allows any other text.
         """
         from .questions import answered_input, checked_answers
@@ -309,9 +311,9 @@ class PermissionRequest(Displayed):
 
     def approve_plan(self, mode: str | None = "acceptEdits") -> Decision:
         """
-        Approve the plan of ExitPlanMode, and go on in *mode*.
+        Approve the plan of ExitPlanMode, and continue in *mode*.
 
-        Use :meth:`deny` with what to change to have it planned again.
+        To ask for another plan, call :meth:`deny` and say what to change.
         """
         self._check_tool("approve_plan", PLAN_TOOL)
         if mode is None:

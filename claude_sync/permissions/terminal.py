@@ -65,14 +65,14 @@ def tell_once() -> None:
 
 def ask_on_terminal(request: PermissionRequest) -> Optional[Decision]:
     """
-    Show what is wanted and let the person at the terminal decide.
+    Show a preview of the request, and let the person at the terminal decide.
 
     The replies are ``y``, ``n``, ``n`` with a reason that Claude reads, ``a`` for always and ``e``
     for all edits of this session, where the CLI offers them, and ``?``, which shows everything.
-    Works on any thread; several requests are asked one after another. Without a terminal, at the
-    end of input and at Ctrl-C the answer is no; that there is no terminal is logged as a warning,
-    once. None is returned where the request was withdrawn meanwhile, and for a question of
-    Claude's (``AskUserQuestion``) that cannot be asked here.
+    Works on any thread; several requests are shown one after another. It denies the request at
+    the end of input, at Ctrl-C, and if there is no terminal, which it logs once as a warning. It
+    returns None if the CLI has withdrawn the request, and for a question from Claude
+    (``AskUserQuestion``) that it cannot show.
     """
     try:
         return ask(request)

@@ -20,8 +20,8 @@ It answers ``echo:`` and the prompt, streamed by words. Prompts can hold directi
     [[size 1000000]]        answer with one message of so many bytes
     [[empty]]               answer with nothing but a result
 
-A tool ``mcp__SERVER__NAME`` of a server inside the client is really called; any
-other tool is only talked about.
+A tool of the client itself, NAME or ``mcp__SERVER__NAME``, is really called; any other
+tool is only talked about.
 """
 
 from __future__ import annotations
@@ -391,15 +391,18 @@ class Echo:
     def _use_tool(self, name: str, input: Wire) -> str:
         """A round with a tool: call, permission, outcome; the outcome in words."""
         cli = self.cli
+        name, is_known = self._resolved(name)
         self._tools_used += 1
         identity = f"toolu_{cli.next_message_id()[-12:]}{self._tools_used:02d}"
         block = builders.tool_use(name, input, identity)
         cli.say(builders.assistant(block, cli.message_id, model=cli.model, **self.cli.ours))
         interrupted, decision = False, {}
         try:
-            decision = self._decision(name, input, identity)
+            decision = self._decision(name, input, identity) if is_known else {}
             is_error = decision.get("behavior") != "allow"
-            if is_error:
+            if not is_known:  # as the CLI says it, which asks nobody
+                output = f"No such tool available: {name}"
+            elif is_error:
                 output = str(decision.get("message") or "denied")
                 denial = {"tool_name": name, "tool_use_id": identity, "tool_input": input}
                 self._denials.append(denial)
@@ -414,6 +417,17 @@ class Echo:
         if interrupted:
             raise Interrupted(" for tool use")
         return f"{name}: {output}"
+
+    def _resolved(self, name: str) -> tuple[str, bool]:
+        """The whole name of a tool; False for a tool that a server of the client lacks."""
+        for server in self.servers:
+            listed = self._call_server(server, "tools/list", {}).get("result") or {}
+            tools = [f"mcp__{server}__{tool.get('name')}" for tool in listed.get("tools") or ()]
+            whole = name if name.startswith("mcp__") else f"mcp__{server}__{name}"
+            if whole in tools:
+                return whole, True
+        own = tuple(f"mcp__{server}__" for server in self.servers)
+        return name, not name.startswith(own)
 
     def _decision(self, name: str, input: Wire, identity: str) -> Wire:
         """What the client says about using a tool."""

@@ -360,6 +360,26 @@ def test_a_tool_of_our_own_is_called(open_client):
     assert "too small" in answer
 
 
+def test_a_tool_of_our_own_by_its_plain_name(open_client):
+    """It is called without a permission; one that there is not is an error, and nobody is asked."""
+
+    def population(city: str) -> int:
+        """How many live there."""
+        return len(city)
+
+    asked = []
+    client = open_client(tools=[population], on_permission=asked.append)
+    whole = "mcp__claude_sync__population"
+    for name in ("population", whole):
+        answer = client.ask(f'[[tool {name} {{"city": "Oslo"}}]]', timeout=PATIENCE)
+        assert answer == f"{whole}: 4"
+    unknown = "mcp__claude_sync__popluation"
+    answer = client.ask(f"[[tool {unknown} {{}}]]", timeout=PATIENCE)
+    assert answer == f"{unknown}: No such tool available: {unknown}"
+    assert answer.tool_uses[0][1].is_error
+    assert asked == []
+
+
 def test_a_message_in_mid_turn_joins_at_a_tool_round(style):
     """What is sent while a tool is used is answered in the same turn, by the same result."""
     with Session(*FLAGS, style=style, environment=STATES) as session:

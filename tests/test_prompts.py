@@ -7,6 +7,7 @@ import pickle
 import re
 from pathlib import Path
 
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from claude_sync.prompts import may_be_command, read_once, user_message
 from claude_sync.prompts.verbatim import for_older_cli
 
 ROOT = Path(claude_sync.__file__).parent.parent
+TABLE = pandas.DataFrame({"text": ["a", "b"], "city": ["Oslo", "Bern"]})
 
 
 def text(words):
@@ -138,6 +140,30 @@ def test_what_is_no_data_is_refused(data):
     with pytest.raises(UsageError, match="data") as caught:
         user_message("hi", data=data)
     assert caught.value.option == "data"
+
+
+@each("option", ["data", "attach"])
+@each("table", [TABLE, TABLE["text"]])
+def test_a_table_is_not_taken_for_a_list(option, table):
+    """Its columns' names alone would be sent; the error has what to write."""
+    for value in (table, [table]) if option == "data" else (table,):
+        with pytest.raises(UsageError, match=r"whole table. Pass data=table.to_csv\(\)") as caught:
+            user_message("hi", **{option: value})
+        assert caught.value.option == option
+
+
+@each("data", [{"a"}, range(2), io.StringIO("a\nb"), {"a": "b"}.keys()])
+def test_other_things_that_can_be_iterated_are_no_list_of_data(data):
+    """Nobody knows what they give; an open file would be cut into lines."""
+    with pytest.raises(UsageError, match="a text, or a list of texts, not a"):
+        user_message("hi", data=data)
+
+
+def test_one_blank_text_has_no_number():
+    """Only a list has."""
+    for data, words in [(" ", "data is blank"), (["a", " "], "data 2 is blank")]:
+        with pytest.raises(UsageError, match=words):
+            user_message("hi", data=data)
 
 
 # Verbatim.

@@ -15,7 +15,7 @@ the first one comes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Union
 
 from ..errors import UsageError
@@ -91,19 +91,36 @@ def data_blocks(data: Any) -> list[dict[str, Any]]:
     if data is None:
         return []
     texts = [data] if isinstance(data, str) else data
-    if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Iterable):
-        raise UsageError(f"data is a text, or a list of texts, not {a_type(data)}. {TO_TEXT}")
+    # Many objects can be iterated, and few give all that they hold: a data frame gives the names
+    # of its columns only.
+    if not isinstance(texts, (list, tuple, Iterator)) or hasattr(texts, "read"):
+        raise UsageError(table_refused("data", data) or f"{DATA}, not {a_type(data)}. {TO_TEXT}")
     blocks = []
     for place, text in enumerate(texts, 1):
+        label = "data" if text is data else f"data {place}"
         if not isinstance(text, str):
-            raise UsageError(f"data {place} is {a_type(text)}, not a text. {TO_TEXT}")
+            refused = table_refused(label, text)
+            raise UsageError(refused or f"{label} is {a_type(text)}, not a text. {TO_TEXT}")
         if not text.strip():
-            raise UsageError(f"data {place} is blank. Leave it out; the service refuses it.")
+            raise UsageError(f"{label} is blank. Leave it out; the service refuses it.")
         blocks.append(text_block(str(text)))
     return blocks
 
 
+DATA = "data is a text, or a list of texts"
 TO_TEXT = "Pass str; for anything else json.dumps(...), or attach=[...] for files."
+
+
+def table_refused(label: str, value: Any) -> str | None:
+    """Why a data frame, or a column of one, is refused; None for anything else."""
+    from ..support.files import is_table
+
+    if not is_table(value):
+        return None
+    return (
+        f"{label} is a whole table. Pass data=table.to_csv(), or one column: "
+        "data=list(table['text'])."
+    )
 
 
 # Blocks that a program wrote itself.

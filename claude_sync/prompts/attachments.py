@@ -62,6 +62,10 @@ def attached_blocks(attach: Any, prompt: Sequence[Mapping[str, Any]] = ()) -> li
     """
     if attach is None:
         attach = ()
+    from . import table_refused
+
+    if (refused := table_refused("attach", attach)) is not None:
+        raise UsageError(refused)
     if is_single(attach):
         raise UsageError("attach= takes a list. Write attach=[...] around the one thing.")
     blocks = [block_of(source, f"attachment {place}") for place, source in enumerate(attach, 1)]

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from ..support.files import is_table
 from ..support.images import Image
 
 # The CLI's line may be nested to some depth only; this leaves room for what is around a value.
@@ -85,6 +86,10 @@ def plain_scalar(value: Any) -> Any:
         advice = "Make the function a plain one: 'def' instead of 'async def'."
     elif isinstance(value, (bytes, bytearray, memoryview, Image)):
         advice = "Return text, or claude_sync.Image(...), alone or in a list."
+    elif is_table(value):
+        advice = "Return table.to_csv()."
+    elif hasattr(value, "tolist"):  # an array of numpy
+        advice = "Return array.tolist()."
     raise NoJsonForm(f"{type(value).__name__} has no JSON form. {advice}")
 
 

@@ -116,6 +116,12 @@ def is_picture(value: Any) -> bool:
     return is_pillow_image(value) or savefig_of(value) is not None
 
 
+def is_table(value: Any) -> bool:
+    """Whether *value* is a data frame, or a column of one: of pandas, or of polars."""
+    writers = ("to_csv", "write_csv")
+    return hasattr(value, "shape") and any(hasattr(value, each) for each in writers)
+
+
 def is_pillow_image(value: Any) -> bool:
     """Whether *value* is an image of Pillow, which is loaded then."""
     image_class = getattr(sys.modules.get("PIL.Image"), "Image", None)

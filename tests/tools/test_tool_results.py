@@ -15,6 +15,8 @@ import types
 import uuid
 from typing import NamedTuple
 
+import numpy
+import pandas
 import pytest
 from image_samples import JPEG, KINDS, PNG
 from PIL import Image as Pillow
@@ -189,6 +191,9 @@ def test_such_a_result_may_be_an_error(spelling):
         ([[Image(PNG)]], "alone or in a list"),
         (1j, "complex has no JSON form"),
         (Point, "type has no JSON form"),
+        (pandas.DataFrame({"a": [1]}), "DataFrame has no JSON form. Return table.to_csv()."),
+        (pandas.Series([1]), "Return table.to_csv()"),
+        (numpy.zeros(3), "Return array.tolist()"),
         (10**5000, "4300"),
     ],
 )

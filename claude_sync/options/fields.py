@@ -201,6 +201,13 @@ def word(name: str, value: Any) -> Any:
     return None if value is None else check_text(name, value)
 
 
+def conversation(name: str, value: Any) -> Any:
+    """None or the id of a conversation: not what has one, an answer or an item of a list."""
+    if hasattr(value, "session_id"):
+        raise refuse(name, value, "the id of a conversation (pass its .session_id)")
+    return word(name, value)
+
+
 def seconds(name: str, value: Any) -> float | None:
     """None or seconds above zero."""
     return check_timeout(name, value)

@@ -283,7 +283,9 @@ class Options:
     )
 
     # Which conversation.
-    resume: str | None = option("--resume", scope="conversation", typed="--resume ID")
+    resume: str | None = option(
+        "--resume", check.conversation, scope="conversation", typed="--resume ID"
+    )
     continue_conversation: bool = option(
         "--continue", default=False, scope="conversation", typed="--continue"
     )

@@ -17,7 +17,7 @@ import pytest
 from tables import each
 
 import claude_sync
-from claude_sync import Options, UsageError
+from claude_sync import Answer, Options, UsageError
 from claude_sync.options import SETTINGS, options_from
 from claude_sync.options.fields import FLAGS_OF_THE_LIBRARY
 from claude_sync.options.options import FLAGS_WITH_AN_OPTION
@@ -258,6 +258,13 @@ def test_impossible_values_are_refused(name, value, meant):
     assert (error.option, error.nearest) == (name, meant)
     assert name in str(error) and (meant or "") in str(error)
     assert len(str(error)) < 400
+
+
+@each("value", [Answer("Oslo"), types.SimpleNamespace(session_id=SESSION)])
+def test_what_has_the_id_of_a_conversation_is_not_the_id(value):
+    """The error says where the id is; the text of an answer would be looked for in vain."""
+    with pytest.raises(UsageError, match=r"resume must be .* \(pass its \.session_id\)"):
+        Options(resume=value)
 
 
 def test_the_place_of_a_mistake_in_json_is_told():

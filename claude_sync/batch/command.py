@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -28,7 +29,7 @@ from ..cli.common import (
 )
 from ..errors import ClaudeError, UsageError
 from .batches import map as ask_all
-from .checkpoint import ON_CHANGE, merge, shard_path
+from .checkpoint import ON_CHANGE, Checkpoint, merge, shard_path
 from .tables import Table, kind_of_output
 
 __all__ = ["DESCRIPTION", "EPILOG", "add_arguments", "run"]
@@ -135,7 +136,8 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
         **{name: given[name] for name in PASSED_ON},
         **permission_options(arguments),
     )
-    if arguments.restart:
+    if arguments.restart and os.path.exists(own_checkpoint):
+        Checkpoint(own_checkpoint).close()  # refuses another file, and one that is in use
         for ending in ("", "-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(own_checkpoint + ending)
@@ -164,8 +166,10 @@ def write_answers(batch: Any, output: str, kind: str, presses: Sequence[object])
         with contextlib.suppress(OSError):
             os.unlink(temporary)  # what was finished is in the checkpoint
         if isinstance(error, OSError):
+            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            advice = "Free some space" if is_full else "Check the folder of --out"
             raise ClaudeError(
-                f"the answers cannot be written: {error.strerror or error}. Free some space, and "
+                f"the answers cannot be written: {error.strerror or error}. {advice}, and "
                 "run the same command again to continue."
             ) from None
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 from executables import ROOT, clean_environment
 from patience import PATIENCE, wait_until
 
+from claude_sync.batch.checkpoint import Checkpoint
 from claude_sync.cli import main
 
 
@@ -236,3 +238,25 @@ def test_ctrl_c_twice_stops_now(folder):
     assert not (folder / "out.jsonl").exists()
     assert main(["batch", "slow.jsonl", "-o", "out.jsonl", "--cli", "/nowhere/claude"]) == 1
     assert sum(each["answer"] is not None for each in answers_in(folder)) == 2
+
+
+def test_only_a_checkpoint_that_nobody_uses_is_forgotten(folder, capsys):
+    """Not another file of that name, nor what another batch is writing."""
+    words = ["batch", "prompts.jsonl", "-o", "out.jsonl", "--offline", "--restart"]
+    checkpoint = folder / "out.jsonl.checkpoint"
+    checkpoint.write_text("precious")
+    assert main(words) == 2
+    assert "is not a batch checkpoint" in capsys.readouterr().err
+    assert checkpoint.read_text() == "precious"
+    checkpoint.unlink()
+    with contextlib.closing(Checkpoint(checkpoint)):
+        assert main(words) == 2
+    assert checkpoint.exists()
+    assert main(words) == 0
+
+
+def test_a_folder_that_is_missing_is_told(folder, capsys):
+    """Space would not help."""
+    assert main(["batch", "prompts.jsonl", "-o", "none/out.jsonl", "--offline"]) == 1
+    said = capsys.readouterr().err
+    assert "No such file or directory. Check the folder of --out" in said

@@ -45,6 +45,8 @@ __all__ = ["ChatWidget"]
 WIDEST = 90
 # A window that the program gives no size.
 SIZE = (720, 640)
+# Around the conversation, and between its rows, in pixels.
+TOP, BOTTOM, GAP = 14, 18, 8
 # How near to the end counts as the end, in pixels.
 NEAR = 40
 FILES = "Conversations (*.md *.html *.json)"
@@ -203,20 +205,18 @@ class Conversation(RowList, QtWidgets.QScrollArea):  # type: ignore[misc]
         self.setAccessibleName("Conversation")
         self._chat = chat
         self._from_end: Optional[int] = None
+        self._side = 0
         self.colours: Dict[str, str] = {}
         self.setWidgetResizable(True)
         self.setFrameShape(QtWidgets.QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(QtCore.Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.column = QtWidgets.QWidget()
         self.column.setObjectName("claude_column")
-        self._layout = QtWidgets.QVBoxLayout(self.column)
-        self._layout.setSpacing(8)
         self.earlier = button("Earlier messages", self._show_earlier)
         self.empty = paragraph(EMPTY, "claude_faint")
         self.empty.setAlignment(QtCore.Qt.AlignmentFlag.AlignCenter)
-        self._layout.addWidget(self.earlier)
-        self._layout.addWidget(self.empty, 1)
-        self._layout.addStretch(1)
+        self.earlier.setParent(self.column)
+        self.empty.setParent(self.column)
         self.setWidget(self.column)
         self._bar = self.verticalScrollBar()
         self._bar.valueChanged.connect(self._scrolled)
@@ -233,12 +233,41 @@ class Conversation(RowList, QtWidgets.QScrollArea):  # type: ignore[misc]
         is_complete = super().draw(rows, seconds)
         self.empty.setVisible(not rows)
         self.earlier.setVisible(self.reach.first > 0)
+        self._arrange()
+        for widget in self.shown:
+            widget.show()
         return is_complete
 
-    def make(self, place: int, row: Row) -> RowWidget:
+    def _arrange(self) -> None:
+        """
+        Place the rows one below the other, as high as they are.
+
+        A layout would do it again for each one that is added, and squeeze all others until there
+        is room for it.
+        """
+        side, top = self._side, TOP
+        width = self.viewport().width() - 2 * side
+        around = [each for each in (self.earlier, self.empty) if not each.isHidden()]
+        for widget in (*around, *self.shown):
+            height = widget.heightForWidth(width)
+            if widget is self.empty:
+                height = self.viewport().height() - TOP - BOTTOM
+            elif height < 0:  # it does not depend on the width
+                height = widget.sizeHint().height()
+            widget.setGeometry(side, top, width, height)
+            top += height + GAP
+        self.column.setMinimumHeight(top - GAP + BOTTOM)
+
+    def eventFilter(self, watched: Any, event: Any) -> bool:  # noqa: N802  (Qt's name)
+        """A row has another height."""
+        if watched is self.column and event.type() == QtCore.QEvent.Type.LayoutRequest:
+            self._arrange()
+        return bool(super().eventFilter(watched, event))
+
+    def make(self, place: int, row: Row) -> RowWidget:  # noqa: ARG002
         """See :class:`RowList`."""
         widget = row_widget(row, self._chat.presenter, self.toggle)
-        self._layout.insertWidget(place + 2, widget)
+        widget.setParent(self.column)
         return widget
 
     def draw_row(self, place: int) -> None:
@@ -247,7 +276,6 @@ class Conversation(RowList, QtWidgets.QScrollArea):  # type: ignore[misc]
 
     def remove(self, place: int) -> None:
         """See :class:`RowList`."""
-        self._layout.removeWidget(self.shown[place])
         self.shown[place].hide()
         self.shown[place].deleteLater()
 
@@ -260,7 +288,7 @@ class Conversation(RowList, QtWidgets.QScrollArea):  # type: ignore[misc]
     def go_to(self, row: Row, words: str) -> None:
         """Show a row, and select the words in it."""
         widget = self.shown[self.reveal(row)]
-        self._layout.activate()
+        self._arrange()
         for text in widget.findChildren(QtWidgets.QTextEdit):
             text.moveCursor(QtGui.QTextCursor.MoveOperation.Start)
             if text.find(words):
@@ -296,7 +324,8 @@ class Conversation(RowList, QtWidgets.QScrollArea):  # type: ignore[misc]
     def _set_margins(self) -> None:
         widest = self.column.fontMetrics().averageCharWidth() * WIDEST
         side = max(18, (self.viewport().width() - widest) // 2)
-        self._layout.setContentsMargins(side, 14, side, 18)
+        self._side = side
+        self._arrange()
         self._chat.composer.set_side(side)
 
 

@@ -152,6 +152,7 @@ class UserRow(RowWidget):
         self.add_line(None, self.bubble)
         self.column.setContentsMargins(0, 14, 0, 4)
         self.bubble.setAccessibleName("You")
+        self._wide = 0
 
     def draw(self, known: Colours) -> None:
         text = escape(shortened(self.row.text)).replace("\n", "<br>")
@@ -159,6 +160,11 @@ class UserRow(RowWidget):
             known = {**known, "text": known["faint"]}
             text += "<br><i>waits for the answer before</i>"
         self.text.show_html(f'<div style="color: {known["text"]}">{text}</div>', known)
+        self.text.ensurePolished()  # it has its font now
+        ruler = self.text.document().clone()
+        ruler.setDefaultFont(self.text.font())
+        ruler.setTextWidth(-1)
+        self._wide = math.ceil(ruler.idealWidth()) + 2
         self._widen()
 
     def resizeEvent(self, event: Any) -> None:  # noqa: N802
@@ -168,10 +174,7 @@ class UserRow(RowWidget):
 
     def _widen(self) -> None:
         widest = int(self.width() * BUBBLE) - 28
-        ruler = self.text.document().clone()
-        ruler.setDefaultFont(self.text.font())
-        ruler.setTextWidth(-1)
-        self.text.setFixedWidth(max(24, min(widest, math.ceil(ruler.idealWidth()) + 2)))
+        self.text.setFixedWidth(max(24, min(widest, self._wide)))
 
 
 class CodeRow(RowWidget):

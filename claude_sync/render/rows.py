@@ -30,8 +30,8 @@ LONGEST_FENCE = 300
 # At the end of a paragraph, before a line that begins at the margin.
 BETWEEN = re.compile(r"\n[ \t]*\n(?=\S)")
 FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})[ \t]*([^`\n]*)(\n|\Z)", re.MULTILINE)
-# So many rows are drawn at most before those that are far are let go; so many more at once.
-MOST_ROWS = 120
+# So many rows are drawn before those that are far are let go, a few at a time; so many are left.
+MOST_ROWS = 66
 ROWS = 60
 
 

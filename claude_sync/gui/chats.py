@@ -29,7 +29,7 @@ __all__ = ["ChatMethods", "RowList", "Search", "details", "diff_kind", "headline
 FRAME = 16
 REST = 4
 # So long rows are drawn at a time; there may be more of them than the event loop can wait for.
-MOST_SECONDS = 0.004
+MOST_SECONDS = 0.002
 # Milliseconds between two looks at the clock while an answer is written.
 TICK = 100
 SPINNER = "◐◓◑◒"

@@ -197,7 +197,7 @@ class QuestionsView(RequestView):
         for each in [QuestionColumn(self.fields)] if scrolls else self.fields:
             self.column.addWidget(each)
         self.end_with_buttons()
-        self.add_button("decline", "Decline", lambda: self.settle("decline"))
+        self.add_button("decline", forms.DECLINE, lambda: self.settle("decline"))
         self._row.addStretch(1)
         self.add_button("answer", "Answer", lambda: self.settle("answer"))
         self._changed()
@@ -246,7 +246,7 @@ class QuestionView(QtWidgets.QGroupBox):  # type: ignore[misc]
                 below.setForegroundRole(QtGui.QPalette.ColorRole.PlaceholderText)
                 column.addWidget(below)
         self.other = QtWidgets.QLineEdit()
-        self.other.setPlaceholderText("Other, in your own words")
+        self.other.setPlaceholderText(forms.OWN_WORDS)
         self.other.textEdited.connect(self._write)
         column.addWidget(self.other)
         self.preview: Any = None

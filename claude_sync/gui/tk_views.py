@@ -207,7 +207,7 @@ class QuestionsView(RequestView):
                 "room for. Answer them in a handler of your own."
             )
         super().__init__(parent, form, answered, look)
-        self._button("decline", "Decline", lambda: self.settle("decline"), "left")
+        self._button("decline", forms.DECLINE, lambda: self.settle("decline"), "left")
         self._button("answer", "Answer", self.send, "right")
         if look:  # inside of a conversation, which scrolls
             frame = content = ttk.Frame(self.frame, style=f"{look}TFrame")
@@ -287,7 +287,7 @@ class Choices:
                 words(self.frame, description, look).pack(anchor="w", padx=(24, 0), pady=(0, 2))
         row = ttk.Frame(self.frame, style=f"{look}TFrame")
         row.pack(fill="x", pady=(4, 0))
-        label = "Other:" if field.options else "Answer:"
+        label = f"{forms.OWN_WORDS}:" if field.options else "Answer:"
         ttk.Label(row, text=label, style=f"{look}TLabel").pack(side="left", padx=(0, 8))
         self.other = ttk.Entry(row, validate="key", style=f"{look}TEntry")
         self.other.configure(validatecommand=(self.other.register(self._write), "%P"))

@@ -410,6 +410,9 @@ DIGESTED = (
     *("mcp_servers", "plugins", "settings", "setting_sources", "prompt"),
 )
 
+# A word of the stand-in's command; its answers are made up.
+STAND_IN = "--stand-in="
+
 
 def settings_told(values: Mapping[str, Any], schema: Any) -> dict[str, Any]:
     """What answers are made with, as it is remembered."""
@@ -419,7 +422,15 @@ def settings_told(values: Mapping[str, Any], schema: Any) -> dict[str, Any]:
         if value is not None and value != () and value is not False:
             told[name] = value if name in TOLD else digest_of_value(value)
     told["returns"] = None if schema is None else digest_of_value(schema)
+    if is_stand_in(values.get("cli")):
+        told["stand-in"] = True
     return told
+
+
+def is_stand_in(cli: Any) -> bool:
+    """Whether this command starts the stand-in of ``claude_sync.testing``, as ``--offline`` does."""
+    words = cli if isinstance(cli, (list, tuple)) else ()
+    return any(str(word).startswith(STAND_IN) for word in words)
 
 
 def digest_of_value(value: Any) -> str:
@@ -439,7 +450,10 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     words = []
     for name in sorted(names):
         if before.get(name) != now.get(name):
-            if name in TOLD:
+            if name == "stand-in":
+                kinds = ("a Claude Code CLI", "the stand-in (offline)")
+                words.append("{}, not {}".format(*(kinds if name in now else kinds[::-1])))
+            elif name in TOLD:
                 words.append(f"{name}={before.get(name)!r}, not {now.get(name)!r}")
             else:
                 words.append(f"another {name}=")

@@ -20,6 +20,7 @@ from claude_sync import AskTimeout, ClaudeError, Overloaded, UsageError
 from claude_sync.batch import limits
 from claude_sync.batch.checkpoint import Checkpoint
 from claude_sync.batch.items import Outcome
+from claude_sync.testing import StandIn
 
 
 @pytest.fixture
@@ -199,6 +200,18 @@ def test_another_setting_is_refused_by_its_name(path):
     assert ask(["a"] * 2, path, model="sonnet", system_prompt="x", on_change="keep")[1] == []
     # That was a decision, which holds.
     assert ask(["a", "b"], path, model="sonnet", system_prompt="x")[1] == []
+
+
+def test_what_the_stand_in_made_up_is_not_taken_for_an_answer(path):
+    """Nor the other way round; any stand-in is as good as another."""
+    stand_in = StandIn().command
+    ask(["a"], path, cli=stand_in)
+    assert ask(["a"], path, cli=StandIn(pace=0.1).command)[1] == []
+    with pytest.raises(UsageError, match=r"with the stand-in \(offline\), not a .*'ask_again'"):
+        ask(["a"], path)
+    assert ask(["a"], path, on_change="ask_again")[1] == [0]
+    with pytest.raises(UsageError, match=r"with a Claude Code CLI, not the stand-in \(offline\)"):
+        ask(["a"], path, cli=stand_in)
 
 
 def test_what_has_changed_is_asked_again_once(path):

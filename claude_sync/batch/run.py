@@ -164,8 +164,8 @@ class Run:
 
     def _send_more(self) -> None:
         """Send as much as the pace allows; what needs no sending is finished at once."""
+        self._hear(0.0)
         while not self.stopped and self._fatal is None:
-            self._hear(0.0)  # what came meanwhile has cost something
             if self.pace.wait(time.monotonic()) != 0.0:
                 return
             task = self._due_again() or self._next_task()
@@ -178,6 +178,9 @@ class Run:
                 return
             if item is not None:
                 self._finish(item, task)
+            self._hear(0.0)  # what came meanwhile has cost something
+            if self._is_ready():
+                return  # prompts may come slowly; for each item that is given out, one is sent
         self._give_up_waiting()
 
     def _due_again(self) -> Task | None:
@@ -245,6 +248,12 @@ class Run:
             item = self._in_order_of_end.popleft() if self._in_order_of_end else None
         self._taken += item is not None
         return item
+
+    def _is_ready(self) -> bool:
+        """Whether an item can be given out."""
+        if self._rules.ordered:
+            return self._taken in self._by_number
+        return bool(self._in_order_of_end)
 
     def _is_over(self) -> bool:
         if self._open or self._later or self._by_number or self._in_order_of_end:

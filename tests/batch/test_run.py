@@ -118,6 +118,17 @@ def test_what_needs_no_worker_holds_up_nobody():
     assert [item.ok for item in [wait(), *batch]] == [True, False, True, False, True]
 
 
+@pytest.mark.parametrize("ordered", [True, False])
+def test_prompts_that_come_slowly_hold_up_no_item(ordered):
+    """One is read for each item that is given out, if workers are as quick as that."""
+    read = []
+    prompts = (read.append(number) or str(number) for number in range(100))
+    with batch_of(prompts, workers=2, ordered=ordered) as batch:
+        for number in range(3):
+            assert next(batch).index == number
+            assert read == list(range(number + 1))
+
+
 def test_items_that_nobody_takes_have_a_bound():
     """A prompt that never ends does not fill the memory with those behind it."""
     first = Future()

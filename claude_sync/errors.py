@@ -144,8 +144,11 @@ class ClaudeError(Exception):
         """One short sentence for the person in front of an application."""
         return self._user_message
 
+    # What else is known, which may be long.
+    _details = ""
+
     def __str__(self) -> str:
-        return error_text(self.problem, self.advice)
+        return error_text(self, self.advice)
 
 
 # The CLI process.
@@ -168,10 +171,11 @@ class CliNotFound(ClaudeError, FileNotFoundError):
     )
     _user_message = "Claude is not installed."
 
+    _problem = "the 'claude' command was not found."
+
     @property
-    def problem(self) -> str:
-        """What happened, with the places looked at."""
-        return listed("the 'claude' command was not found. Looked at:", "-", self.searched)
+    def _details(self) -> str:  # type: ignore[override]
+        return listed("Looked at:", "-", tuple(dict.fromkeys(self.searched)))
 
 
 # What the CLI writes to stderr when it refuses to start: the option concerned, and advice.
@@ -661,10 +665,11 @@ class AlreadyAnswered(UsageError):
 # Texts.
 
 
-def error_text(problem: str, advice: str) -> str:
+def error_text(error: ClaudeError, advice: str) -> str:
     """The text of an error: advice follows a problem of several lines on its own line."""
-    between = "\n" if "\n" in problem else " "
-    return between.join(filter(None, (problem, advice)))
+    between = "\n" if "\n" in error.problem else " "
+    text = between.join(filter(None, (error.problem, advice)))
+    return "\n".join(filter(None, (text, error._details)))
 
 
 def sentence(text: str) -> str:

@@ -107,11 +107,7 @@ def write_line(text: str) -> None:
 
 def as_typed(error: BaseException) -> str:
     """The text of an error, with advice for the person who typed a command."""
-    return (
-        error_text(error.problem, advice_of(error))
-        if isinstance(error, ClaudeError)
-        else str(error)
-    )
+    return error_text(error, advice_of(error)) if isinstance(error, ClaudeError) else str(error)
 
 
 def advice_of(error: ClaudeError) -> str:

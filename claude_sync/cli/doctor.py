@@ -206,7 +206,7 @@ def logins_of(account: Any) -> list[str]:
 def problem_of(error: ClaudeError, command: Iterable[str]) -> str:
     """What is wrong and what helps, without what the report says already."""
     if isinstance(error, CliNotFound):  # the report has the places
-        return f"the 'claude' command was not found. {advice_of(error)}"
+        return f"{error.problem} {advice_of(error)}"
     if not isinstance(error, CliFailed) or error.option:
         return as_typed(error)
     return (

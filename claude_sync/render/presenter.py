@@ -25,7 +25,7 @@ import weakref
 from typing import Any, Callable, List, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from ..client import Client
-from ..errors import ClaudeError, TurnInterrupted, UsageError
+from ..errors import ClaudeError, CliNotFound, TurnInterrupted, UsageError
 from ..messages.base import Assistant, Result, User
 from ..messages.system import ApiRetry, Init, Status
 from ..messages.usage import SYNTHETIC
@@ -615,6 +615,9 @@ def words_of(error: BaseException) -> str:
     """What went wrong, for the person: what it means, and what happened."""
     if isinstance(error, UsageError) or not isinstance(error, ClaudeError):
         return str(error) or type(error).__name__
+    if isinstance(error, CliNotFound):  # all the places would fill the window
+        places = error.searched if len(error.searched) == 1 else ()
+        return "\n".join((error.user_message, error.advice, *places))
     detail = error.problem
     return error.user_message if detail in error.user_message else f"{error.user_message}\n{detail}"
 

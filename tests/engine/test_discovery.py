@@ -228,6 +228,15 @@ def test_nothing_found_tells_every_place(tmp_path, environ):
     assert f"{tmp_path}/home/.claude/local/claude: not executable" in searched
 
 
+def test_each_place_is_told_once_and_after_the_advice(tmp_path, environ):
+    """A usual folder that is on PATH is looked at there."""
+    with pytest.raises(CliNotFound) as caught:
+        find_cli(None, {**environ, "PATH": f"{tmp_path}/home/.local/bin"}, windows=False)
+    told = str(caught.value)
+    assert told.count(".local/bin") == 1
+    assert told.startswith("the 'claude' command was not found. Install it")
+
+
 def test_the_installed_package_is_found_without_importing_it(tmp_path, monkeypatch):
     """Looking for the package does not run its code."""
     package = tmp_path / "a_package_that_must_not_run"

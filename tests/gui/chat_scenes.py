@@ -376,7 +376,7 @@ def test_an_old_conversation_goes_on(make_own, tmp_path, monkeypatch):
 def test_a_missing_cli_is_said_for_people(make_own, tmp_path):
     """At once, and when something is asked."""
     chat = make_own(cli=str(tmp_path / "nowhere"))
-    chat.until(lambda: "Claude is not installed." in chat.widget.presenter.notice)
+    chat.until(lambda: "Claude is not installed.\nInstall it (" in chat.widget.presenter.notice)
     chat.widget.ask("Hello")
     chat.until_shown("Hello", "Claude is not installed.")
     assert chat.can_click("Try again")

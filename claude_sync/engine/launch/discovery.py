@@ -144,6 +144,8 @@ class Search:
                 if base is None:
                     continue
                 folder = os.path.join(base, *rest.split("/"))
+            if self.in_home(folder) in self.path_folders():
+                continue  # it was looked at
             places = [
                 os.path.join(self.in_home(folder), name) for name in self.file_names("claude")
             ]

@@ -428,7 +428,7 @@ def settings_told(values: Mapping[str, Any], schema: Any) -> dict[str, Any]:
 
 
 def is_stand_in(cli: Any) -> bool:
-    """Whether this command starts the stand-in of ``claude_sync.testing``, as ``--offline`` does."""
+    """Whether this command starts the stand-in of ``claude_sync.testing``, as ``--offline``."""
     words = cli if isinstance(cli, (list, tuple)) else ()
     return any(str(word).startswith(STAND_IN) for word in words)
 

@@ -313,7 +313,8 @@ def map(
         prompts: Texts, or dicts ``{"prompt": ..., "attach": ..., "id": ...}``, or the column
             of a pandas table; read as they are needed. They are sent as they are;
             ``verbatim=False`` has the CLI read ``@path`` and run ``/commands`` in them.
-        prompt: One question to ask about each text, which stands before it as data.
+        prompt: One question to ask about each text, which stands before it as data; or about
+            the files of rows such as ``{"attach": ["a.pdf"]}``.
         workers: How many are asked at once.
         executor: Where: any ``concurrent.futures.Executor``, a client of Dask's, or the module
             ``ray``; threads of its own by default.

@@ -269,6 +269,9 @@ class Prompts:
     def _unpack(self, task: Task, given: dict[Any, Any]) -> None:
         known = (*KEYS, self._identify)
         unknown = [repr(key) for key in given if key not in known]
+        if task.question is not None and "prompt" not in given and given.get("attach"):
+            # The question is about what is attached, and there is no text.
+            given, task.question = {"prompt": task.question, **given}, None
         if unknown or "prompt" not in given:
             what = f"has the unknown key {unknown[0]}" if unknown else "has no 'prompt'"
             raise UsageError(f"prompt {task.index} {what}. It takes 'prompt', 'attach' and 'id'.")

@@ -236,7 +236,8 @@ def test_ctrl_c_twice_stops_now(folder):
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert not (folder / "out.jsonl").exists()
-    assert main(["batch", "slow.jsonl", "-o", "out.jsonl", "--cli", "/nowhere/claude"]) == 1
+    kept = ("--on-change", "keep")
+    assert main(["batch", "slow.jsonl", "-o", "out.jsonl", "--cli", "/nowhere/claude", *kept]) == 1
     assert sum(each["answer"] is not None for each in answers_in(folder)) == 2
 
 

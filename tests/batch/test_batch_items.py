@@ -49,6 +49,14 @@ def test_texts_dicts_and_blocks():
     assert third.prompt == blocks
 
 
+def test_a_question_about_attachments_needs_no_text():
+    """Each row is a file then."""
+    (file, nothing) = tasks_of([{"attach": [b"file"]}, {"id": 7}], question="Explain")
+    assert file.content() == tasks_of([{"prompt": "Explain", "attach": [b"file"]}])[0].content()
+    assert (file.prompt, file.error) == ("Explain", None)
+    assert "has no 'prompt'" in str(nothing.error)
+
+
 @each(
     ("prompt", "words"),
     [

@@ -370,7 +370,7 @@ def test_two_batches_cannot_use_one_file(path):
     )
     assert "used by another batch" in done.stderr
     first.close()
-    assert ask(["a", "b"], path)[1] == []
+    assert ask(["a", "b"], path)[1] == [1]
 
 
 def test_the_file_is_private(path):

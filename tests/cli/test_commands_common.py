@@ -36,7 +36,7 @@ def test_each_kind_of_failure_has_its_exit_code(names, code):
     """And the list of them is complete."""
     for name in names:
         assert exit_code_of(some(name)) == code, name
-    assert f"\n      {code} " in ask.__doc__
+    assert re.search(rf"^ +{code} ", ask.__doc__, re.MULTILINE)
 
 
 def test_what_is_said_on_stderr_is_nothing_that_a_terminal_would_obey(capsys):

@@ -281,8 +281,7 @@ def test_questions_show_what_may_be_chosen(client, cli):
 
 def test_a_client_shows_what_it_does(client, cli):
     """State, model, session and cost; no settings, which may hold what is private."""
-    with Client(model="sonnet") as unused:
-        assert "model sonnet" in text_of(unused)
+    assert "model sonnet" in text_of(Client(model="sonnet"))  # never started
     assert text_of(client).startswith("idlemy client")
     assert "model default" in text_of(client)
     turn, user = ask(client, cli)

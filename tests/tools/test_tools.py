@@ -256,7 +256,7 @@ def first(city, /):
         (Station.plain, "tools=[thing.plain]"),
         (Station.marked, "tools=[thing.marked]"),
         (max, "Wrap it into a function"),
-        (operator.itemgetter(1), "rap it into a"),
+        (operator.itemgetter(1), ""),  # what it is missing depends on the Python
         (abs, "leave out the '/'"),
         (None, "cannot be called"),
         (3, "cannot be called"),

@@ -199,6 +199,9 @@ def running_words(name: str, words: Sequence[str]) -> Optional[List[int]]:
     if name == "sed":
         scripts = [at + 1 for at, word in enumerate(words[:-1]) if word == "-e"] or plain[:1]
         found += [at for at in scripts if not PATTERNS["sed script"].fullmatch(words[at])]
+    elif name in ("uniq", "xxd"):
+        takes_number = "-[fsw]" if name == "uniq" else "-[cglos]"
+        found += [at for at in plain if not re.fullmatch(takes_number, words[at - 1])][1:]
     elif name in NAMES["managers"]:
         found = [at for at in found if at not in plain[2:]]
     elif name in ("tar", "gtar"):

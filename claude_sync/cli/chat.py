@@ -81,7 +81,7 @@ def chat(arguments: argparse.Namespace) -> int:
         client.start()
         talk(client, view, arguments.cwd)
         if client.session_id and not arguments.offline:  # the stand-in forgets what was said
-            view.say(f"Go on with: claude-sync chat --resume {client.session_id[:8]}", "faint")
+            view.say(f"Continue with: claude-sync chat --resume {client.session_id[:8]}", "faint")
     return OK
 
 

@@ -221,7 +221,7 @@ class HandlerMethods:
         return register if function is None else register(function)
 
     def on_result(self, handler: Callable[[Result], R]) -> Callable[[Result], R]:
-        """The end of each turn, also of turns nobody asked for, as a ``Result``."""
+        """The end of each turn, also of turns that the CLI starts itself, as a ``Result``."""
         return self._add("result", handler)
 
     def on_message(self, handler: Callable[[Message], R]) -> Callable[[Message], R]:

@@ -364,7 +364,7 @@ def read_file(path: str, name: str, cwd: Optional[str]) -> OnDisk:
     notes: Tuple[Line, ...] = ()
     try:
         if is_of_the_system(full):
-            return OnDisk(problem="it is no file on a disk")
+            return OnDisk(problem="it is not a file on a disk")
         notes = link_notes(full, name, cwd)
         data, size = read_regular(full)
     except FileNotFoundError:

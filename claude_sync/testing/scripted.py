@@ -295,5 +295,5 @@ def parsed(line: bytes) -> Wire:
     except ValueError:
         message = None
     if not isinstance(message, dict):
-        raise AssertionError(f"the client sent a line that is no JSON object: {line!r}")
+        raise AssertionError(f"the client sent a line that is not a JSON object: {line!r}")
     return message

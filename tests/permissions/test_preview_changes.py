@@ -395,7 +395,7 @@ def test_what_the_system_makes_is_not_read(folder, monkeypatch, path):
     """Reading it may do something, and which file it is depends on who reads."""
     monkeypatch.chdir(folder)
     text = preview("Write", {"file_path": path, "content": "x"}, str(folder))
-    assert text.startswith("# What is there now cannot be read here: it is no file on a disk.")
+    assert text.startswith("# What is there now cannot be read here: it is not a file on a disk.")
 
 
 def test_very_many_lines_are_not_compared(folder):

@@ -87,7 +87,7 @@ def test_a_conversation_with_a_permission_an_interrupt_and_history(talk, model):
 
         talk.press("C-d")
         shown = talk.until("[exit code 0]")
-        assert "Go on with: claude-sync chat --resume " in shown
+        assert "Continue with: claude-sync chat --resume " in shown
         assert "Traceback" not in shown
     finally:
         hold.set()

@@ -353,7 +353,7 @@ def check_argv(argv: Sequence[str], windows: bool) -> None:
             size = len(word.encode("utf-8", "surrogateescape"))
         except UnicodeEncodeError as error:
             raise UsageError(
-                f"the value of {flag} has a character that no text has: {error}"
+                f"the value of {flag} contains an invalid character: {error}"
             ) from error
         if "\0" in word:
             raise UsageError(f"the value of {flag} has a NUL character in it: remove it")

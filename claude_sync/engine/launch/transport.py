@@ -24,7 +24,7 @@ __all__ = ["Transport"]
 
 class Transport:
     """
-    Subclass it and override what fits; the methods are called in this order.
+    Subclass it and override the methods you need; they are called in this order.
 
     ``start`` once, then ``write`` from any thread (never two at a time) while one
     library thread loops over ``read`` and another over ``read_error``; then ``close``.
@@ -34,11 +34,12 @@ class Transport:
         """
         Begin. *launch* says how the CLI would be run; transports that run none ignore it.
 
-        Raise what fits (CliNotFound, OSError, ...): it reaches whoever opened the client.
+        Raise an error (CliNotFound, OSError, ...) on failure: the call that starts the client
+        raises it.
         """
 
     def write(self, data: bytes) -> None:
-        """Send *data*, which is one or more whole lines. Raise OSError if nobody reads."""
+        """Send *data*, one or more whole lines. Raise OSError if the other side no longer reads."""
         raise NotImplementedError
 
     def write_now(self, data: bytes) -> int:

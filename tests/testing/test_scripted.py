@@ -270,7 +270,7 @@ def test_a_line_that_is_no_object_is_an_error(line):
     """A blank or broken line, which would kill a real CLI, fails the test."""
     cli = ScriptedCli()
     cli.write(line)
-    with pytest.raises(AssertionError, match="no JSON object"):
+    with pytest.raises(AssertionError, match="not a JSON object"):
         cli.expect()
 
 

@@ -201,6 +201,7 @@ def running_words(name: str, words: Sequence[str]) -> Optional[List[int]]:
         found += [at for at in scripts if not PATTERNS["sed script"].fullmatch(words[at])]
     elif name in ("uniq", "xxd"):
         takes_number = "-[fsw]" if name == "uniq" else "-[cglos]"
+        plain += [at for at, word in enumerate(words) if word in ("-", "--")]
         found += [at for at in plain if not re.fullmatch(takes_number, words[at - 1])][1:]
     elif name in NAMES["managers"]:
         found = [at for at in found if at not in plain[2:]]

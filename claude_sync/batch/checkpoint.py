@@ -24,6 +24,7 @@ import glob
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -352,8 +353,15 @@ def import_old(path: str) -> None:
             raise UsageError(
                 f"{path} is damaged, so it was not changed. Repair it, or name another file."
             ) from None
-    os.replace(path, path + ".0.1")
-    os.replace(new, path)
+    try:
+        # A copy: whoever is killed in between finds the file where it was.
+        shutil.copy2(path, path + ".0.1")
+        os.replace(new, path)
+    except OSError as error:
+        raise ClaudeError(
+            f"the checkpoint {path} cannot be written: {error.strerror}. Free some disk space, or "
+            "name another file."
+        ) from None
 
 
 # Shards.

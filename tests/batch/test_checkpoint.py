@@ -308,6 +308,23 @@ def test_a_file_of_0_1_is_imported(path):
     assert ask(["a", "b"], path, model="haiku")[1] == []
 
 
+def test_an_import_that_is_stopped_loses_nothing(path, monkeypatch):
+    """Whichever file it was that was being moved."""
+    path.write_text("".join(json.dumps(line) + "\n" for line in OLD))
+    replace = os.replace
+
+    def stop(source, target):
+        if str(source).endswith(".new"):
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", stop)
+        with pytest.raises(KeyboardInterrupt):
+            ask(["a"], path)
+    assert ask(["a"], path)[1] == []
+
+
 def test_a_file_of_0_1_must_be_of_the_same_prompts_and_form(path):
     """As any other."""
     path.write_text("".join(json.dumps(line) + "\n" for line in OLD))

@@ -178,12 +178,19 @@ class CliNotFound(ClaudeError, FileNotFoundError):
         return listed("Looked at:", "-", tuple(dict.fromkeys(self.searched)))
 
 
-# What the CLI writes to stderr when it refuses to start: the option concerned, and advice.
+# What the CLI writes to stderr when it refuses to start, or what stands in for it when it ends:
+# the option concerned, and advice.
 REFUSALS = {
     "the backend of the bridge has ended": (
         None,
         "Make a new Bridge, and new clients with resume=client.session_id.",
     ),
+    "fake_cli has no script": (None, "Decorate a function with @fake_cli.play."),
+    "the script has ended": (
+        None,
+        "Add cli.answer(...) to it, or let it loop over cli.questions().",
+    ),
+    "the script failed:": (None, "Change the script, or what the client says."),
     "No conversation found": (
         "resume",
         "Check resume=...: conversations belong to the folder (cwd=...) they were held in.",

@@ -42,6 +42,13 @@ __all__ = ["CliSide", "EndOfInput", "ExpectedInVain", "encoded"]
 # Where a key given to expect() is looked for, in this order.
 PLACES = ((), ("request",), ("response",), ("response", "response"), ("message",))
 
+# What may be wrong where one of these requests comes as a surprise.
+HINTS = {
+    "initialize": "\nDid the script forget cli.accept()?",
+    # The first request to a CLI that was started again.
+    "get_usage": "\nDid the script before this one end too early? Loop over cli.questions().",
+}
+
 # Tells "no such key" from None.
 MISSING = object()
 
@@ -440,8 +447,9 @@ def check(message: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
         found = look_up(message, key)
         if found is MISSING or (value is not ... and found != value):
             shown = "nothing" if found is MISSING else repr(found)
+            hint = HINTS.get(str(look_up(message, "subtype")), "")
             raise AssertionError(
-                f"expected {key}={value!r}, found {shown}; the client sent {message}"
+                f"expected {key}={value!r}, found {shown}; the client sent {message}{hint}"
             )
 
 

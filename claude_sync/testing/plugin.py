@@ -72,6 +72,7 @@ def scripted_cli(request: pytest.FixtureRequest) -> Iterator[ScriptedCli]:
     from claude_sync.testing import ScriptedCli
 
     cli = ScriptedCli()
+    cli.is_fixture = True
     yield cli
     if has_passed(request):
         cli.assert_done()

@@ -46,6 +46,9 @@ Wire = dict[str, Any]
 Script = Callable[["ScriptedCli"], object]
 
 KILLED = -9
+# The client's errors know these words, and say what to do.
+ENDED = "the script has ended"
+NO_SCRIPT = "fake_cli has no script"
 # Where the words of a script are defined: not where it is wrong.
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -64,6 +67,7 @@ class ScriptedCli(CliSide, Transport):
 
     Attributes:
         launch: How the client would have started a process.
+        is_fixture: End after *patience* seconds in which nobody plays the CLI.
 
     """
 
@@ -83,6 +87,10 @@ class ScriptedCli(CliSide, Transport):
         self._script = None if script is None else checked(script)
         self._player: threading.Thread | None = None
         self._script_error: BaseException | None = None
+        # Of a fixture: the client is not left waiting where nobody plays the CLI.
+        self.is_fixture = False
+        self._is_played = script is not None
+        self._was_asked = False
 
     # The client's side.
 
@@ -100,6 +108,8 @@ class ScriptedCli(CliSide, Transport):
             self.read_command_line(argv[1:], getattr(launch, "environment", {}))
         if self._script is not None:
             self._begin(self._script)
+        elif self.is_fixture:
+            threading.Thread(target=self._watch, name="scripted-cli-watch", daemon=True).start()
 
     def write(self, data: bytes) -> None:
         """Take in what the client sends."""
@@ -153,12 +163,14 @@ class ScriptedCli(CliSide, Transport):
                 "this ScriptedCli plays a script already. Put all that it does into one function."
             )
         self._script = checked(script)
+        self._note_played()
         if self.launch is not None:
             self._begin(script)
         return script
 
     def receive(self, patience: float | None = None) -> Wire | None:
         """See :meth:`CliSide.receive`."""
+        self._note_played()
         with self._changed:
             self._changed.wait_for(lambda: self._input or self._client_left, patience)
             if not self._input:
@@ -166,7 +178,9 @@ class ScriptedCli(CliSide, Transport):
                     raise EndOfInput("the client has ended its side")
                 return None
             line = self._input.popleft()
-        return parsed(line)
+        message = parsed(line)
+        self._was_asked = self._was_asked or message.get("type") == "user"
+        return message
 
     def pause(self, seconds: float) -> None:
         """See :meth:`CliSide.pause`; cut short when the client leaves."""
@@ -176,6 +190,7 @@ class ScriptedCli(CliSide, Transport):
 
     def print_raw(self, data: bytes) -> None:
         """See :meth:`CliSide.print_raw`; after the end nobody hears it."""
+        self._note_played()
         self._put(self._output, data)
 
     def print_error(self, line: str) -> None:
@@ -206,6 +221,8 @@ class ScriptedCli(CliSide, Transport):
                 unread.pop()
         if error is not None:
             raise error
+        if self._script is not None and self.launch is None:
+            raise AssertionError("no client was opened: the script never got its first request.")
         if unread:
             raise AssertionError(
                 "\n  ".join(
@@ -222,15 +239,35 @@ class ScriptedCli(CliSide, Transport):
         )
         self._player.start()
 
+    def _note_played(self) -> None:
+        """The test plays the CLI, itself or with a script."""
+        if not self._is_played:
+            with self._changed:
+                self._is_played = True
+                self._changed.notify_all()
+
+    def _watch(self) -> None:
+        """Thread: end it if nobody plays it; the client would wait for ever."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_played or self._gone, self.patience)
+            if self._is_played or self._gone:
+                return
+        self._script_error = AssertionError(f"{NO_SCRIPT}. Decorate a function with @fake_cli.play")
+        self.print_error(NO_SCRIPT)
+        self.hang_up(1)
+
     def _play(self, script: Script) -> None:
         code = 0
         try:
             script(self)
+            if not self.closed:
+                self.print_error(ENDED)
         except ExpectedInVain as error:
             # As a CLI does, it ends with its input; but the test has not seen all of it.
+            hint = "" if self._was_asked else "the client asked nothing: "
             self._script_error = AssertionError(
-                f"the script {error}. One that answers as long as there are questions loops over "
-                "cli.questions()."
+                f"{hint}the script {error}. One that answers as long as there are questions loops "
+                "over cli.questions()."
             )
         except (EndOfInput, SystemExit):
             pass

@@ -86,6 +86,34 @@ def test_what_a_script_did_not_expect_fails_the_test(run):
     assert "and this?" in printed
 
 
+def test_a_cli_that_nobody_plays_does_not_hang(run):
+    """After its patience the error says what is missing; a script that is not used fails, too."""
+    printed, code = run(
+        """
+        from claude_sync import Client
+
+        def test_no_script(fake_cli):
+            fake_cli.patience = 0.05
+            with Client(transport=fake_cli) as client:
+                client.ask("hi")
+
+        def test_nothing_asked(claude, fake_cli):
+            fake_cli.play(lambda cli: (cli.accept(), cli.answer("Hello")))
+
+        def test_not_even_opened(fake_cli):
+            fake_cli.play(lambda cli: (cli.accept(), cli.answer("Hello")))
+
+        def test_neither(fake_cli):
+            pass
+        """
+    )
+    assert code == 1
+    assert "1 failed, 3 passed, 2 errors" in printed, printed
+    assert "Decorate a function with @fake_cli.play." in printed
+    assert "the client asked nothing: the script waited for " in printed
+    assert "no client was opened: the script never got its first request" in printed
+
+
 def test_a_recording_of_a_failure_is_not_kept(run, tmp_path):
     """Whether or not the failure is known."""
     printed, code = run(

@@ -11,7 +11,7 @@ import pytest
 from patience import PATIENCE
 
 import claude_sync.testing
-from claude_sync import Client, CliExited
+from claude_sync import CliDidNotStart, Client, CliExited
 from claude_sync.testing import ScriptedCli, builders
 
 SOON = 0.01
@@ -120,6 +120,30 @@ def test_where_a_script_failed_is_told_to_the_client():
     assert "AssertionError: my claim" in told
     assert "in claims_something" in told
     assert "in _play" not in told
+
+
+def answers_once(cli):
+    """One question."""
+    cli.accept()
+    cli.answer("One")
+
+
+def test_one_question_too_many_is_told():
+    """A script that has ended cannot be started again; the advice is for its author."""
+    with Client(transport=ScriptedCli(answers_once)) as client:
+        turns = [client.submit(word) for word in "ab"]
+        with pytest.raises(CliExited, match="the script has ended") as caught:
+            turns[1].result(PATIENCE)
+    assert "Add cli.answer(...) to it, or let it loop over cli.questions()." in str(caught.value)
+    assert "starts it again" not in str(caught.value)
+
+
+def test_a_script_without_accept_is_told():
+    """It is the first thing that a script has to do."""
+    cli = ScriptedCli(lambda cli: cli.answer("One"))
+    forgot = pytest.raises(CliDidNotStart, match=r"Did the script forget cli.accept\(\)\?")
+    with Client(transport=cli) as client, forgot:
+        client.ask("hi", timeout=PATIENCE)
 
 
 def expects_two_questions(cli):

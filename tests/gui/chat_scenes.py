@@ -254,6 +254,7 @@ def test_search_finds_rows(chat):
     chat.cli.say(builders.user([builders.tool_result("toolu_1", "a NEEDLE in hay")]))
     chat.cli.end_turn(user, "done")
     chat.until(lambda: not chat.widget.presenter.is_working)
+    chat.until_shown("✓")
     chat.search("needle")
     chat.until_shown("a NEEDLE in hay")
     assert chat.selected() == "NEEDLE"

@@ -73,6 +73,12 @@ class Summary:
         """From the beginning to the last item."""
         return self._last - self._begun
 
+    @property
+    def rate(self) -> float:
+        """How many a second; what comes from earlier runs is not counted."""
+        count = self.count - self.restored
+        return count / self.seconds if self.seconds > 0 else 0.0
+
     def quantiles(self, which: str) -> tuple[float, float, float]:
         """The median, the 95th percentile and the largest of ``"seconds"`` or ``"cost_usd"``."""
         values = sorted(figures[which == "cost_usd"] for figures in self._sample) or [0.0]
@@ -81,13 +87,12 @@ class Summary:
 
     def rows(self) -> list[tuple[str, str]]:
         """What it says, as names and values."""
-        rate = self.count / self.seconds if self.seconds > 0 else 0.0
         restored = f", {self.restored} from earlier runs" if self.restored else ""
         return [
             ("finished", f"{self.count}{restored}"),
             ("failed", str(self.failed)),
             ("cost", f"{self.cost_usd:.4f} USD"),
-            ("time", f"{clock(self.seconds)} ({rate:.1f}/s)"),
+            ("time", f"{clock(self.seconds)} ({self.rate:.1f}/s)"),
             ("seconds a prompt", spread(self.quantiles("seconds"), 2)),
             ("USD a prompt", spread(self.quantiles("cost_usd"), 4)),
         ]
@@ -182,6 +187,11 @@ def as_bar(tqdm: Any, stream: Any) -> Progress:
             bars.append(tqdm(file=stream, total=total, unit="prompt"))
         (bar,) = bars
         bar.set_postfix_str(f"{summary.failed} failed, {summary.cost_usd:.4f} USD", refresh=False)
+        # What comes from earlier runs says nothing about the time that is left.
+        before = summary.restored - bar.initial
+        bar.initial += before
+        bar.last_print_n += before
+        bar.n += before
         bar.update(summary.count - bar.n)
 
     return Progress(show, lambda: bars[0].close())
@@ -202,7 +212,7 @@ def as_line(stream: Any) -> Progress:
 
 def line_of(summary: Summary, total: int | None) -> str:
     """The state of a batch in one line."""
-    rate = summary.count / summary.seconds if summary.seconds > 0 else 0.0
+    rate = summary.rate
     count = str(summary.count) if total is None else f"{summary.count}/{total}"
     line = f"{count}, {summary.failed} failed, {summary.cost_usd:.4f} USD, {rate:.1f}/s"
     if total is None or rate == 0:

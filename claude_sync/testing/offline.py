@@ -50,7 +50,11 @@ MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan
 FREE = {"id": "free_space", "name": "Free space", "tokens": 200_000, "kind": "free"}
 EMPTY_CONTEXT = {"categories": [FREE], "totalTokens": 0, "maxTokens": 200_000, "percentage": 0}
 DIRECTIVE = re.compile(
-    r"\[\[(?:(sleep|pace|background|deltas|size) (\d+(?:\.\d+)?)\]\]|(empty)\]\]|tool (\S+) )"
+    r"\[\[(?:(sleep|pace|background|deltas|size) (\d+(?:\.\d+)?)\]\]|(empty)\]\]|tool (\S+?)(?: |(?=\]\])))"
+)
+HOW_TO_USE_A_TOOL = (
+    "After the name there must be a JSON object and ]], as in "
+    '[[tool Bash {"command": "ls"}]]'
 )
 COMMANDS = {"cost": "Total cost: ${cost:.4f}", "compact": "Compacted ", "clear": ""}
 # Pieces that are built once and written together: a few reads of the client.
@@ -275,6 +279,8 @@ class Echo:
                 self._wait(value)
             elif name == "tool":
                 texts += [self._use_tool(*value), *self._take_in_waiting()]
+            elif name == "unreadable":
+                texts.append(f"the stand-in cannot read {value}. {HOW_TO_USE_A_TOOL}")
             elif name == "background" and cli.style == "new":
                 self._start_background(value)
         if "deltas" in given:
@@ -558,7 +564,7 @@ CONTROLS: dict[Any, Callable[[Echo, Wire], Wire]] = {
 
 
 def directives_of(prompt: str) -> list[tuple[str, Any]]:
-    """The directives in *prompt*, in their order; what is not well formed is only text."""
+    """The directives in *prompt*, in their order; a tool that cannot be read is ``unreadable``."""
     found: list[tuple[str, Any]] = []
     place = 0
     while (match := DIRECTIVE.search(prompt, place)) is not None:
@@ -568,11 +574,15 @@ def directives_of(prompt: str) -> list[tuple[str, Any]]:
             found.append((name or empty, float(number or 0)))
             continue
         try:
-            input, place = json.JSONDecoder().raw_decode(prompt, place)
+            input, end = json.JSONDecoder().raw_decode(prompt, place)
         except ValueError:
-            continue
-        if isinstance(input, dict) and prompt.startswith("]]", place):
+            input, end = None, place
+        if isinstance(input, dict) and prompt.startswith("]]", end):
             found.append(("tool", (tool, input)))
+            place = end
+        else:
+            line = prompt[match.start() :].partition("\n")[0]
+            found.append(("unreadable", "".join(line.partition("]]")[:2])))
     return found
 
 

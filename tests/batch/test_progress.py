@@ -133,3 +133,26 @@ def test_what_the_line_says():
     summary._last = summary._begun + 50.0
     assert line_of(summary, None) == "100, 2 failed, 1.5000 USD, 2.0/s"
     assert line_of(summary, 7300) == "100/7300, 2 failed, 1.5000 USD, 2.0/s, 1:00:00 left"
+
+
+def test_what_was_restored_took_no_time():
+    """The rate and the time left are those of what was asked now."""
+    summary = Summary()
+    summary.count, summary.restored = 1100, 1000
+    summary._last = summary._begun + 50.0
+    assert line_of(summary, 8300).endswith(", 2.0/s, 1:00:00 left")
+    assert "0:00:50 (2.0/s)" in str(summary)
+
+
+def test_a_bar_of_a_resumed_batch_has_the_rate_of_this_run(monkeypatch, tqdm):
+    """What was restored is in the bar, and not in the rate."""
+    monkeypatch.setattr(tqdm.tqdm, "monitor_interval", 0)
+    stream = Terminal()
+    progress = progress_for(stream)
+    summary = Summary()
+    for restored, count in ((0, 0), (1000, 1000), (1000, 1010)):
+        summary.restored, summary.count = restored, count
+        progress._show(summary, 2000)
+    (bar,) = tqdm.tqdm._instances
+    assert (bar.n, bar.initial) == (1010, 1000)
+    progress._close()

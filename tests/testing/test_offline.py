@@ -256,18 +256,19 @@ def test_other_answers(open_client, streamed):
         assert [each["type"] for each in session.ask("[[empty]]", "u1")] == ["result"]
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "nothing [[here]] [[sleep]] [[deltas x]]",
-        "[[tool Bash {broken]]",
-        "[[tool Bash [1]]]",
-        '[[tool Bash {"a": 1} ]]',
-    ],
-)
-def test_what_is_not_well_formed_is_text(open_client, prompt):
+def test_what_is_not_well_formed_is_text(open_client):
     """It is echoed."""
+    prompt = "nothing [[here]] [[sleep]] [[deltas x]]"
     assert open_client().ask(prompt, timeout=PATIENCE) == f"echo: {prompt}"
+
+
+def test_a_tool_that_cannot_be_read_is_told(open_client):
+    """Otherwise nobody would know why no permission is asked for."""
+    client = open_client()
+    for tool in ("Bash {broken]]", "Bash [1]]", 'Bash {"a": 1} ]]', "Bash]]"):
+        answer = client.ask(f"Go [[tool {tool}\non", timeout=PATIENCE)
+        assert answer.startswith(f"the stand-in cannot read [[tool {tool}. After the name")
+        assert not answer.tool_uses
 
 
 def test_a_background_agent_reports_back_unasked():

@@ -552,6 +552,8 @@ class AskTimeout(ClaudeError, TimeoutError):
     what: str = NO_ANSWER
 
     _user_message = "Claude took too long."
+    # False where the client is closed by now.
+    _goes_on = True
 
     @property
     def problem(self) -> str:
@@ -566,6 +568,8 @@ class AskTimeout(ClaudeError, TimeoutError):
     @property
     def advice(self) -> str:
         """Which limit to raise."""
+        if not self._goes_on:
+            return f"Raise {'idle_timeout' if self.idle else 'timeout'}."
         if self.idle:
             return "Raise idle_timeout, or ask again: the session stays usable."
         if self.sent:

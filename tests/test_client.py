@@ -30,6 +30,7 @@ from claude_sync import (
     UsageError,
 )
 from claude_sync.testing import ScriptedCli, builders
+from claude_sync.testing.fixtures import offline_cli
 
 pytestmark = pytest.mark.usefixtures("all_was_expected")
 
@@ -81,6 +82,16 @@ def test_a_client_that_was_never_used_starts_nothing():
     assert threading.active_count() == before
     client.close()
     assert client.state == "closed"
+
+
+def test_a_handler_of_a_closed_client_is_warned_about(new_client, caplog):
+    """It is never called. Not refused: another thread may be closing it."""
+    with new_client(transport=offline_cli) as client:
+        client.on_close(lambda _: client.on_text(print))
+        client.ask("hi", timeout=PATIENCE)
+    assert "never called" not in caplog.text
+    client.on_text(print)
+    assert "on_text: the client is closed, so this handler is never called" in caplog.text
 
 
 def test_names_differ():
@@ -282,6 +293,14 @@ def test_a_running_question_is_interrupted_by_its_timeout(client, cli):
     again = client.submit("again")
     cli.answer("Hello", prompt="again")
     assert again.result(PATIENCE) == "Hello"  # the session stays usable
+
+
+def test_a_single_question_that_times_out_has_no_session():
+    """So nothing is said of one."""
+    for limit in ("timeout", "idle_timeout"):
+        with pytest.raises(AskTimeout, match=f"Raise {limit}") as caught:
+            claude_sync.ask("[[sleep 600]]", transport=offline_cli, **{limit: 0.3})
+        assert "session" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["on_result", "on_text"])

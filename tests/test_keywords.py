@@ -57,6 +57,11 @@ def test_a_client_takes_options_and_handlers():
     assert set(told(keywords.ClientKeywords)) == names
 
 
+def test_rows_are_verbatim_by_default():
+    """help(claude_sync.map) says so."""
+    assert inspect.signature(claude_sync.map).parameters["verbatim"].default is True
+
+
 def test_a_single_question_takes_what_questions_take():
     """ask() takes what a client takes, and what its ask() takes, with the same types."""
     more = parameters(claude_sync.Client.ask)

@@ -13,6 +13,7 @@ of a hundred. What drives it is ``run.py``.
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import uuid
 import weakref
@@ -389,7 +390,15 @@ def map(
     return Batch(given, form, begin, progress, on_item)
 
 
-map.__signature__ = signature_with(map, more=HANDLERS)  # type: ignore[attr-defined]
+def signature_of_map() -> inspect.Signature:
+    """With the default of ``verbatim``, which is another one than that of a client."""
+    signature = signature_with(map, more=HANDLERS)
+    parameters = {**signature.parameters}
+    parameters["verbatim"] = parameters["verbatim"].replace(default=True)
+    return signature.replace(parameters=list(parameters.values()))
+
+
+map.__signature__ = signature_of_map()  # type: ignore[attr-defined]
 
 
 def check_remembering(checkpoint: Any, on_change: Any, identify: Any, shard: Any) -> None:

@@ -32,7 +32,7 @@ from typing import (
 from ..engine.handlers import HOOK_NEEDS_EVENT, KINDS, HandlerRegistry, near_miss
 from ..engine.session import Session, is_command
 from ..engine.turn import Turn
-from ..errors import UsageError
+from ..errors import AskTimeout, UsageError
 from ..messages.answer import Answer
 from ..messages.display import Displayed, Timed
 from ..messages.events import Info, InterruptReceipt
@@ -545,8 +545,12 @@ def ask(prompt: Prompt, **options: Any) -> Answer[Any]:
     asking = {name: settings.pop(name) for name in ASK_OPTIONS if name in settings}
     # Before anything is started for it.
     prompt, asking["attach"] = read_once(prompt, asking.get("attach", ()), asking.pop("data", ()))
-    with Client(**settings) as client:
-        return client.ask(prompt, **asking)
+    try:
+        with Client(**settings) as client:
+            return client.ask(prompt, **asking)
+    except AskTimeout as error:
+        error._goes_on = False
+        raise
 
 
 ask.__signature__ = signature_with(ask, Client.ask, HANDLERS)  # type: ignore[attr-defined]

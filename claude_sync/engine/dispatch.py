@@ -175,6 +175,8 @@ class Dispatch(Calling):
         registry = self._session.registry()
         for handler in registry.of["close"] if registry is not None else ():
             self.call(handler, closed)
+        if registry is not None:
+            registry.is_over = True
 
     def _routed(self, item: Routed) -> None:
         asked = self.asked = item.entry.owner if item.entry is not None else None

@@ -17,6 +17,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Set, Tuple
 
 from ..errors import UsageError
+from ..log import logger
 from ..protocol.codec import encode
 from ..support.checks import check_function, nearest
 
@@ -89,6 +90,8 @@ class HandlerRegistry:
         self.policy: Optional[Handler] = None
         # The CLI has been told of them: none can be added any more.
         self._frozen = False
+        # The client is closed, and its handlers of that were called.
+        self.is_over = False
 
     def add(self, kind: str, handler: Any, *, subagents: bool = False) -> Any:
         """Register *handler*; return it, so that this works as a decorator."""
@@ -99,6 +102,8 @@ class HandlerRegistry:
             if subagents:
                 hearing = (*self.of_subagents[kind], handler)
                 self.of_subagents = {**self.of_subagents, kind: hearing}
+        if self.is_over:
+            logger.warning("on_%s: the client is closed, so this handler is never called", kind)
         self.on_change()
         return handler
 

@@ -522,6 +522,8 @@ def is_encodable(content: str) -> bool:
 
 def cli(name: str, value: Any) -> Any:
     """None, a path or name, or the words that start the CLI."""
+    if hasattr(value, "command"):
+        raise UsageError(f"{name} must be a command, not {value!r}. Pass its .command.", name)
     if not isinstance(value, (list, tuple)):
         return path(name, value)
     if not value:

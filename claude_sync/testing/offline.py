@@ -50,11 +50,11 @@ MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan
 FREE = {"id": "free_space", "name": "Free space", "tokens": 200_000, "kind": "free"}
 EMPTY_CONTEXT = {"categories": [FREE], "totalTokens": 0, "maxTokens": 200_000, "percentage": 0}
 DIRECTIVE = re.compile(
-    r"\[\[(?:(sleep|pace|background|deltas|size) (\d+(?:\.\d+)?)\]\]|(empty)\]\]|tool (\S+?)(?: |(?=\]\])))"
+    r"\[\[(?:(sleep|pace|background|deltas|size) (\d+(?:\.\d+)?)\]\]|(empty)\]\]"
+    r"|tool (\S+?)(?: |(?=\]\])))"
 )
 HOW_TO_USE_A_TOOL = (
-    "After the name there must be a JSON object and ]], as in "
-    '[[tool Bash {"command": "ls"}]]'
+    'After the name there must be a JSON object and ]], as in [[tool Bash {"command": "ls"}]]'
 )
 COMMANDS = {"cost": "Total cost: ${cost:.4f}", "compact": "Compacted ", "clear": ""}
 # Pieces that are built once and written together: a few reads of the client.

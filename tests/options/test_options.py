@@ -23,6 +23,7 @@ from claude_sync.options.fields import FLAGS_OF_THE_LIBRARY
 from claude_sync.options.options import FLAGS_WITH_AN_OPTION
 from claude_sync.options.rules import KNOWN_ELSEWHERE
 from claude_sync.permissions import policies
+from claude_sync.testing import StandIn
 
 SESSION = "6f1c1c0e-5d0e-4b5e-9a51-0a3a2c2f6c11"
 
@@ -172,6 +173,12 @@ def test_other_forms_of_the_same_value():
     assert Options(task_budget={"total": 500}) == Options(task_budget=500)
     assert Options(plugins=[{"type": "local", "path": "a"}]) == Options(plugins=["a"])
     assert Options(cli=["node", Path("cli.js")]).cli == ("node", "cli.js")
+
+
+def test_a_stand_in_is_not_its_command():
+    """The error says what is."""
+    with pytest.raises(UsageError, match=r"cli .* not StandIn\(.*Pass its \.command\."):
+        Options(cli=StandIn())
 
 
 # Values that no option of that name can have.

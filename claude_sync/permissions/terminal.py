@@ -199,7 +199,7 @@ def check_terminal() -> None:
     except (OSError, ValueError):  # closed
         there = False
     if not there:
-        raise NoTerminal("the program has no terminal")
+        raise NoTerminal("the program has no terminal on which to ask")
 
 
 def read(prompt: str) -> str:

@@ -4,7 +4,8 @@ For the tests of programs that use this library: everything but the service.
 * :class:`ScriptedCli`: a CLI in memory that says what a test wants it to say.
 * :class:`StandIn`: a real executable that does the same, and misbehaves on demand.
 * :mod:`~claude_sync.testing.builders`: messages as the CLI writes them.
-* :class:`LoopbackModel`: a Messages API on 127.0.0.1, for the real CLI.
+* :class:`LoopbackModel`: a Messages API on 127.0.0.1, for the real CLI; :func:`text`,
+  :func:`thinking`, :func:`tool_use` and :func:`failure` are its answers.
 * :class:`Recording`: what ``Client(record=...)`` has written, played back.
 
 Tests get them as fixtures, too: ``fake_cli``, ``loopback_model``, ``recording``, and
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from . import builders
     from .fixtures import Tape
     from .model import LoopbackModel
+    from .model_replies import failure, text, thinking, tool_use
     from .recording import Recording, ReplayDifference
     from .scripted import ScriptedCli
     from .stand_in import StandIn
@@ -34,6 +36,10 @@ HOMES = {
     "ScriptedCli": "scripted",
     "StandIn": "stand_in",
     "Tape": "fixtures",
+    "failure": "model_replies",
+    "text": "model_replies",
+    "thinking": "model_replies",
+    "tool_use": "model_replies",
 }
 __all__ = [
     "LoopbackModel",
@@ -43,6 +49,10 @@ __all__ = [
     "StandIn",
     "Tape",
     "builders",
+    "failure",
+    "text",
+    "thinking",
+    "tool_use",
 ]
 
 

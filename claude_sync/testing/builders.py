@@ -152,6 +152,18 @@ def result(text: str | None = "", uuids: Iterable[str | None] = (), **fields: An
     return made(message, fields)
 
 
+# All that the client reads of a result.
+RESULT_FIELDS = frozenset(
+    (
+        *("type", "subtype", "session_id", "uuid", "is_error", "result", "errors", "error"),
+        *("duration_ms", "duration_api_ms", "ttft_ms", "num_turns", "total_cost_usd", "usage"),
+        *("modelUsage", "permission_denials", "structured_output", "stop_reason", "origin"),
+        *("terminal_reason", "api_error_status", "user_message_uuid", "user_message_uuids"),
+        "local_command",
+    )
+)
+
+
 def interrupted_result(uuids: Iterable[str | None] = (), style: str = "new", **fields: Any) -> Wire:
     """The end of a turn that was interrupted; only new CLIs call it an error."""
     ending: Wire = {

@@ -212,6 +212,8 @@ class CliSide:
 
     def ending(self, users: Sequence[Mapping[str, Any]], text: str, **fields: Any) -> list[Wire]:
         """The result and what follows it."""
+        if not builders.RESULT_FIELDS.issuperset(fields):
+            check_fields(fields)
         result = builders.result(text, self.uuids(users), **{**self.ours, **fields})
         return [result, *self.progress(users, "completed"), *self.state("idle")]
 
@@ -396,7 +398,7 @@ class CliSide:
             to: The question, if it was received already.
             pieces: How the text is cut when it is streamed; by words, by default.
             announced: Whether the client knows already that the question is queued.
-            fields: Fields of the result.
+            fields: Fields of the result, such as ``total_cost_usd``, ``structured_output``.
 
         Returns:
             The question, as the client sent it.
@@ -439,6 +441,17 @@ class CliSide:
 def encoded(messages: Iterable[Mapping[str, Any]]) -> bytes:
     """*messages* as lines."""
     return "".join([encode(message) + "\n" for message in messages]).encode("ascii")
+
+
+def check_fields(fields: Iterable[str]) -> None:
+    """TypeError for what is nearly the name of a field of a result; other names may be new."""
+    import difflib
+
+    for name in fields:
+        known = builders.RESULT_FIELDS
+        close = [] if name in known else difflib.get_close_matches(name, known, 1, 0.7)
+        if close:
+            raise TypeError(f"a result has no field {name!r}. Did you mean {close[0]!r}?")
 
 
 def check(message: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -146,6 +146,21 @@ def test_a_script_without_accept_is_told():
         client.ask("hi", timeout=PATIENCE)
 
 
+def test_the_fields_of_an_answer():
+    """They are those of the result; one that is misspelt would have no effect."""
+
+    def script(cli):
+        cli.accept()
+        cli.answer("One", total_cost_usd=0.5, new_in_2030=True)
+        cli.answer("Two", cost_usd=0.5)
+
+    with Client(transport=ScriptedCli(script)) as client:
+        answer = client.ask("hi", timeout=PATIENCE)
+        assert (answer.cost_usd, answer.result.raw["new_in_2030"]) == (0.5, True)
+        with pytest.raises(CliExited, match="Did you mean 'total_cost_usd'"):
+            client.ask("hi", timeout=PATIENCE)
+
+
 def expects_two_questions(cli):
     """Answers both."""
     cli.accept()

@@ -143,8 +143,12 @@ def run(arguments: argparse.Namespace, cli: Any = None) -> int:
                 os.unlink(own_checkpoint + ending)
     if arguments.merge:
         tell(f"{merge(checkpoint)} parts merged")
-    with interruptible(batch) as presses, batch:
-        written = write_answers(batch, output, kind_of_output(arguments.output), presses)
+    try:
+        with interruptible(batch) as presses, batch:
+            written = write_answers(batch, output, kind_of_output(arguments.output), presses)
+    except UsageError as error:  # as it is typed
+        told = str(error).replace("on_change='", "--on-change='")
+        raise UsageError(told.replace("checkpoint file", "OUTPUT")) from error
     tell(summary(batch, written, output))
     if presses:
         tell("interrupted; run the same command again to continue")

@@ -71,6 +71,17 @@ def test_parts_of_an_array_of_jobs_are_merged(folder, capsys):
     assert len((folder / "out.csv").read_text().splitlines()) == 7
 
 
+def test_what_the_stand_in_made_up_is_no_answer(folder, capsys):
+    """A run with a real CLI is refused, with words that can be typed."""
+    words = ["batch", "prompts.jsonl", "-o", "out.jsonl"]
+    assert main([*words, "--offline"]) == 0
+    assert main([*words, "--cli", "/nowhere/claude"]) == 2
+    said = capsys.readouterr().err
+    assert "was made with the stand-in (offline)" in said
+    assert "Pass --on-change='ask_again' to ask again" in said
+    assert all(each["answer"] for each in answers_in(folder))
+
+
 def test_a_second_run_has_nothing_to_do(folder, capsys):
     """Unless it is told to begin anew."""
     words = ["batch", "prompts.jsonl", "-o", "out.jsonl", "--offline"]

@@ -215,6 +215,9 @@ class Chat:
     def __post_init__(self) -> None:
         self._uses: dict[str, Step] = {}
         self._decisions: dict[str, str] = {}
+        # Of the last message whose texts did not stream in: its id, and these texts. Handlers
+        # get them a second time, as pieces.
+        self._whole: tuple[str, set[tuple[str, str]]] = ("", set())
 
     @property
     def rounds(self) -> list[Round]:
@@ -298,6 +301,8 @@ class Chat:
         place = self._place(piece.parent_tool_use_id)
         last = place[-1] if place else None
         message_id = piece.message_id or ""
+        if self._whole[0] == message_id and (kind, str(piece)) in self._whole[1]:
+            return
         if last and last.streamed and (last.kind, last.message_id) == (kind, message_id):
             last.text += str(piece)
         else:
@@ -327,6 +332,9 @@ class Chat:
                 return
             if step.kind not in ("claude", "thinking"):
                 break
+        if self._whole[0] != (message_id or ""):
+            self._whole = (message_id or "", set())
+        self._whole[1].add((kind, text))
         last = place[-1] if place else None
         if kind == "claude" and last and last.kind == kind and last.message_id == message_id:
             last.text += text

@@ -10,6 +10,7 @@ from saved_sessions import Saved, conversation
 
 import claude_sync
 from claude_sync import Client, UsageError
+from claude_sync.render import chats
 from claude_sync.render.sources import chat_of
 from claude_sync.sessions import list_sessions, read_session
 from claude_sync.testing import Recording, ScriptedCli, StandIn, builders
@@ -213,6 +214,29 @@ def test_an_answer_is_exported_with_its_timeline():
     assert ("claude", "echo: hello") in texts_of(chat)
     assert (chat.cost_usd, chat.session_id) == (0.25, answer.session_id)
     assert chat.timeline.turns
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_text_is_there_once(streams):
+    """Streamed or not: handlers get the message and its text."""
+    chat = chats.Chat()
+
+    def script(cli):
+        cli.accept()
+        for user in cli.questions():
+            cli.begin_turn(user)
+            if streams:
+                cli.speak("I look.")
+            else:
+                texts = [builders.text("I look."), builders.tool_use("Bash", {}, "t1")]
+                cli.say(builders.assistant(texts, "m1"))
+                cli.say(builders.assistant(builders.text("All is well."), "m1"))
+            cli.end_turn(user, "I look.")
+
+    with Client(transport=ScriptedCli(script), on_message=chat.add, on_text=chat.add) as client:
+        client.ask("look")
+    texts = ["I look."] if streams else ["I look.", "All is well."]
+    assert [step.text for step in chat.steps if step.kind == "claude"] == texts
 
 
 def test_messages_are_exported(config):

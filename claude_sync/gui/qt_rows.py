@@ -414,10 +414,13 @@ def sheet(known: Colours, points: float) -> str:
     return f"""
     #claude_chat, #claude_view, #claude_column {{ background: {known["back"]}; border: none }}
     #claude_column *, #claude_entry {{ font-size: {points}pt }}
-    QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0 }}
-    QScrollBar::handle:vertical {{ background: {known["edge"]}; border-radius: 4px;
-        min-height: 36px; margin: 1px }}
-    QScrollBar::handle:vertical:hover {{ background: {known["faint"]} }}
+    QScrollBar {{ background: transparent; margin: 0 }}
+    QScrollBar:vertical {{ width: 10px }}
+    QScrollBar:horizontal {{ height: 10px }}
+    QScrollBar::handle {{ background: {known["edge"]}; border-radius: 4px; margin: 1px }}
+    QScrollBar::handle:vertical {{ min-height: 36px }}
+    QScrollBar::handle:horizontal {{ min-width: 36px }}
+    QScrollBar::handle:hover {{ background: {known["faint"]} }}
     QScrollBar::add-line, QScrollBar::sub-line {{ height: 0; width: 0 }}
     QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent }}
     #claude_bubble {{ background: {known["bubble"]}; border-radius: 14px }}

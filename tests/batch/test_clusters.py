@@ -59,7 +59,7 @@ def asked(executor, kill):
         if item.index == 10:
             kill()
     assert item.index == 59
-    assert batch.cost_usd <= 62 * 0.25
+    assert batch.cost_usd <= 64 * 0.25
 """
 
 DASK = """
@@ -193,7 +193,8 @@ def test_dask(tmp_path):
     assert done.stdout.split() == ["plain", "dying", "killed"], done.stderr
     asked = times_asked(folder)
     assert len(asked) == 60
-    assert sum(asked.values()) <= 61
+    # What ran on the worker that died, and what it had done and not given out, run again.
+    assert sum(asked.values()) <= 60 + 2 * 2
 
 
 @needs("distributed")

@@ -16,7 +16,9 @@ OTHERS = [name for name in ("PySide6", "PyQt6", "PyQt5") if name != BINDING]
 def run(binding, *words):
     """Run Python with a binding."""
     environment = {**os.environ, "CLAUDE_SYNC_TEST_QT": binding}
-    environment.pop("PYTEST_ADDOPTS", None)
+    # The second names the binding of this process, once it has loaded one.
+    for name in ("PYTEST_ADDOPTS", "QT_API"):
+        environment.pop(name, None)
     return subprocess.run(
         [sys.executable, *words],
         env=environment,

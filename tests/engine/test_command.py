@@ -433,7 +433,7 @@ def test_an_argument_too_long_for_linux_is_told(launch):
     ("settings", "text"),
     [
         ({"model": "a\0b"}, "--model has a NUL"),
-        ({"append_system_prompt": "\ud800"}, "--append-system-prompt contains an invalid character"),
+        ({"append_system_prompt": "\ud800"}, "--append-system-prompt contains an invalid"),
         ({"returns": {"a": float("nan")}}, "returns cannot be written as JSON"),
         ({"agents": {"a": {"description": "d", "prompt": "p", "x": {1}}}}, "agents cannot"),
         ({"mcp_servers": {"s": {"command": "a", "x": object()}}}, "mcp_servers cannot"),

@@ -51,7 +51,7 @@ class Chat:
         chat = Chat(model="sonnet", cwd="project")
         chat
 
-    Enter sends. Claude's requests appear inside of the conversation, unless the client has
+    Enter sends. Claude's requests appear in the conversation, unless the client has
     handlers for them already. In JupyterLab, "Create New View for Cell Output" puts it beside the
     notebook. It needs ipywidgets. When the cell runs again, the chat that it made before is closed.
 

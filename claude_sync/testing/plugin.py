@@ -68,7 +68,7 @@ def has_passed(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def scripted_cli(request: pytest.FixtureRequest) -> Iterator[ScriptedCli]:
-    """A CLI in memory that says what the test wants; all it heard must have been expected."""
+    """A CLI in memory whose answers the test writes; it must have expected all that it heard."""
     from claude_sync.testing import ScriptedCli
 
     cli = ScriptedCli()
@@ -80,7 +80,7 @@ def scripted_cli(request: pytest.FixtureRequest) -> Iterator[ScriptedCli]:
 
 @pytest.fixture
 def fake_cli(scripted_cli: ScriptedCli) -> ScriptedCli:
-    """The same: ``scripted_cli`` under the name that everybody knows."""
+    """The same: ``scripted_cli`` under its common name."""
     return scripted_cli
 
 

@@ -61,6 +61,8 @@ MOST_COMPARED = 5000
 TELLING = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "prompt")
 LONGEST_SUMMARY = 120
 LONGEST_TITLE = 72
+# Marks of Markdown around words; an underscore inside of a name is none.
+MARKS = re.compile(r"[`*]{1,3}(?=\S)|(?<=\S)[`*]{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -450,7 +452,7 @@ def one_line(text: str, longest: int = LONGEST_SUMMARY) -> str:
 
 def title_of(prompt: str) -> str:
     """A prompt as a title: its first line that says something, without marks of Markdown."""
-    lines = (re.sub(r"[`*_]{1,3}(?=\S)|(?<=\S)[`*_]{1,3}", "", line) for line in prompt.split("\n"))
+    lines = (MARKS.sub("", line) for line in prompt.split("\n"))
     line = next((found for each in lines if (found := each.strip(" \t#>-=~`"))), "")
     line = " ".join(line.split())
     if len(line) <= LONGEST_TITLE:

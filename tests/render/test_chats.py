@@ -216,6 +216,12 @@ def test_an_answer_is_exported_with_its_timeline():
     assert chat.timeline.turns
 
 
+def test_a_title_keeps_names_whole():
+    """Marks of Markdown go, underscores inside of a name stay."""
+    title = "Run my_tool now, then file_path"
+    assert chats.title_of("## Run `my_tool` **now**, then _file_path_\nand more") == title
+
+
 @pytest.mark.parametrize("streams", [True, False])
 def test_a_text_is_there_once(streams):
     """Streamed or not: handlers get the message and its text."""
